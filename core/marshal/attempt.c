@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between CALL and ENCODE of an attempt, the results are counted: how long it takes to
-// write them is known only then. On the thread that makes the attempt.
+// Counts the results of an attempt, between its CALL and ENCODE, because only then it
+// is known how long it takes to write them. Runs on the thread that makes the attempt.
 #include "marshal/attempt.h"
 
 #include "marshal/frame.h"
@@ -10,14 +10,14 @@ void fc_frame_set_budget(fc_frame_t *frame, fc_budget_t *budget) {
   frame->budget = budget;
 }
 
-// Takes `size` from what is left; false when there is not so much.
+// Subtracts `size` from *left; false when *left is less.
 static bool take(size_t *left, size_t size) {
   if (size > *left) return false;
   *left -= size;
   return true;
 }
 
-// A dim of 0 counts as 1: the rows around it are written, too.
+// A dim of 0 counts as 1, because the rows around it are written, too.
 static bool take_tensor(size_t *left, const fc_tensor_t *tensor) {
   size_t size = fc_dtype_size(tensor->dtype);
   if (!size) size = 1;

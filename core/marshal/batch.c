@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See batch.h.
+// Chooses buckets by their costs: see batch.h.
 #include "marshal/batch.h"
 
 #include "abi/print.h"
@@ -8,7 +8,7 @@
 // ---------------------------------------------------------------------------
 // The plan
 
-// The bucket that costs least for each of `rows` rows.
+// Finds the bucket that costs least for each of `rows` rows.
 static uint32_t find_cheapest(const fc_bucket_cost_t *buckets, uint32_t count,
                               int64_t rows) {
   double least = 0;
@@ -23,7 +23,8 @@ static uint32_t find_cheapest(const fc_bucket_cost_t *buckets, uint32_t count,
   return best;
 }
 
-// Leaves as many rows as a plan may have that is exact. No more than all are taken.
+// Plans most of the rows, and returns the rest, for which an exact plan is
+// made. A bucket is never planned for more rows than there are.
 static int64_t plan_most(const fc_bucket_cost_t *buckets, uint32_t count,
                          int64_t rows, uint64_t *uses) {
   while (rows > FC_BATCH_PLANNED) {
@@ -104,7 +105,7 @@ static void set_cost(fc_bucket_t *bucket, uint64_t ns) {
   atomic_store_explicit(&bucket->cost_ns, ns, memory_order_relaxed);
 }
 
-// The costs of the others go down a little, now and then: one that was measured while
+// Lowers the costs of the other buckets a little. So a bucket that was measured while
 // the machine was busy is tried again.
 static void forget(fc_batch_t *batch, uint32_t but) {
   for (uint32_t i = 0; i < batch->count; i++) {
@@ -114,7 +115,8 @@ static void forget(fc_batch_t *batch, uint32_t but) {
   }
 }
 
-// A cost falls quickly and rises slowly: what disturbs a call makes it longer.
+// A cost falls quickly and rises slowly, because a disturbance only makes a
+// call longer.
 void fc_batch_learn(fc_batch_t *batch, uint32_t index, uint64_t ns) {
   fc_bucket_t *bucket = &batch->buckets[index];
   const uint64_t had = cost_of(bucket);
@@ -126,9 +128,10 @@ void fc_batch_learn(fc_batch_t *batch, uint32_t index, uint64_t ns) {
   if (calls % 16 == 0) forget(batch, index);
 }
 
-// With nothing measured at all, a call costs as much as sixteen rows: the fewest calls,
-// then the fewest rows. Else a bucket may cost no more than a smaller one, or a part of a
-// larger one.
+// Guesses the cost of a bucket that was not measured. If none was measured, a call
+// costs as much as sixteen rows, so the plan has the fewest calls, then the fewest
+// rows. Otherwise the guess is the cost of the next smaller measured bucket or, if
+// there is none, a part of the cost of the next larger one.
 static uint64_t guess(const fc_batch_t *batch, uint32_t index) {
   const int64_t rows = batch->buckets[index].rows;
   for (uint32_t i = index; i-- > 0;) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buckets: functions for a number of rows each, of which calls of any number of rows are
-// made. A plan says how often each is called: as cheap together as was measured. What a
-// plan costs is learned from calls; it changes how long they take, and no answer.
-// rows.c runs calls by a plan. All rows are of one call: calls that wait are not put
-// together. Any thread.
+// Buckets: functions that each take a certain number of rows. Calls of any number of
+// rows are made of them. A plan says how often each bucket is called, so that the sum
+// of their costs is the least. Costs are learned from calls; they change how long a
+// call takes, but no answer. rows.c runs calls by a plan. All rows belong to one call:
+// calls that wait are not put together. Any thread.
 #ifndef FARCALL_MARSHAL_BATCH_H_
 #define FARCALL_MARSHAL_BATCH_H_
 
@@ -12,8 +12,8 @@
 
 #include "marshal/plan.h"
 
-// Plans of up to so many rows are the cheapest there are. Of more, most rows go to the
-// bucket that costs least for each.
+// A plan of up to so many rows is the cheapest possible one. Of more rows, most are
+// given to the bucket that costs least for each row.
 #define FC_BATCH_PLANNED 512
 #define FC_BATCH_LEARNED 3  // calls after which a cost is believed
 
@@ -24,13 +24,14 @@ typedef struct fc_bucket_cost_t {
 
 #define FC_BATCH_COST_MAX (UINT64_C(1) << 50)
 
-// Sets out_uses[i] to how often bucket i of `count`, at most FC_SIZES_MAX, is called for
-// `rows` rows, at least 1. Together they have at least so many. Buckets of equal cost: the
-// first.
+// Sets out_uses[i] to the number of calls of bucket i, so that together they have at
+// least `rows` rows. `count` is the number of buckets, at most FC_SIZES_MAX; `rows` is
+// at least 1. Of buckets of equal cost, the first one is used.
 void fc_batch_plan(const fc_bucket_cost_t *buckets, uint32_t count,
                    int64_t rows, uint64_t *out_uses);
 
-// A bucket, and what its calls took. Relaxed: a sample that is lost is no harm.
+// A bucket, and the cost of its calls. Relaxed, because losing a sample does no
+// harm.
 typedef struct fc_bucket_t {
   int64_t rows;
   uint32_t row;  // of the signature's sizes
@@ -55,13 +56,13 @@ static inline void fc_batch_part(fc_batch_t *batch) {
   atomic_store_explicit(&batch->apart, true, memory_order_relaxed);
 }
 
-// NULL when out of memory. The signature may batch.
+// NULL when out of memory. The rows of the signature's function may be batched.
 fc_batch_t *fc_batch_create(const fc_signature_t *signature,
                             fc_allocator_t allocator);
-// A call of bucket `index` took `ns`.
+// Notes that a call of bucket `index` took `ns`.
 void fc_batch_learn(fc_batch_t *batch, uint32_t index, uint64_t ns);
-// What a plan is made of. Of a bucket that nobody has measured, the least that it may
-// cost: so it is tried.
+// The costs from which a plan is made. A bucket that was not measured gets the least
+// possible cost, so that it is tried.
 void fc_batch_costs(const fc_batch_t *batch, fc_bucket_cost_t *out_costs);
 
 #endif  // FARCALL_MARSHAL_BATCH_H_

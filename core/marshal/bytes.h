@@ -7,12 +7,13 @@
 #include "marshal/frame.h"
 
 // Reads bytes: a string, {"b64":…} or, where raw bytes may follow the document,
-// {"binary_data_size":…}; the token was just read.
+// {"binary_data_size":…}. `token` was just read.
 fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
                             fc_json_token_t token, fc_value_t *dest,
                             fc_error_t *err);
-// Makes `bytes` the value, without a copy: they belong to the call. Fails when they are
-// more than the limit of a tensor, or not UTF-8 where the type is text.
+// Makes `bytes` the value, without a copy: they belong to the call. Fails when there
+// are more bytes than the limit of a tensor, or when the type is text and they are not
+// UTF-8.
 fc_status_t fc_bytes_take(fc_frame_t *frame, const fc_op_t *op, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The block: a head, its user's bytes, a node and a place for each value, then shapes and
-// elements. What outgrows its room gets twice as much at the end of the block, so all that
-// was left behind is no more than what is used.
+// The block: a head, its user's bytes, a node and a place for each value, then shapes
+// and elements. If a value outgrows its room, it gets twice as much room at the end of
+// the block. So all abandoned rooms together are no larger than the rooms in use.
 #include "marshal/carry.h"
 
 #include "value/gather.h"
@@ -60,14 +60,16 @@ static bool is_inside(const fc_carry_t *carry, uint64_t at, uint64_t size) {
   return at <= carry->size && size <= carry->size - at;
 }
 
-// True for bytes behind the places. Functions write to rooms: not to what is checked once.
+// True for bytes after the places. Functions write only to rooms, not to the head,
+// nodes and places, which are checked only once.
 static bool is_room(const fc_carry_t *carry, uint64_t at, uint64_t size) {
   const uint8_t *begin = (const uint8_t *)(carry->places + carry->count);
   return is_inside(carry, at, size) &&
          (!size || at >= (uint64_t)(begin - carry->data));
 }
 
-// Whether a shape has as many bytes as its place says is seen at each step.
+// Not checked here: that the size of a shape is the size of its place. Each
+// step checks it.
 static bool is_sound(const fc_carry_t *carry, uint32_t node) {
   const fc_value_t *value = &carry->nodes[node];
   const fc_carry_place_t *place = &carry->places[node];
@@ -130,7 +132,8 @@ fc_status_t fc_carry_open(fc_carry_t *carry, const fc_plan_t *plan,
 // ---------------------------------------------------------------------------
 // Room
 
-// Makes the block `size` bytes longer, from a multiple of the alignment on.
+// Makes the block `size` bytes longer. The new bytes begin at a multiple of the
+// alignment.
 static fc_status_t extend(fc_carry_t *carry, size_t size, uint64_t *out_at,
                           fc_error_t *err) {
   size_t at, end;
@@ -148,7 +151,7 @@ static fc_status_t extend(fc_carry_t *carry, size_t size, uint64_t *out_at,
   return FC_OK;
 }
 
-// Takes `size` aligned bytes of those that were made.
+// Takes `size` aligned bytes of those by which the block was extended.
 static uint64_t take(uint64_t *next, size_t size) {
   const uint64_t at = *next;
   *next += aligned(size);
@@ -158,7 +161,7 @@ static uint64_t take(uint64_t *next, size_t size) {
 // ---------------------------------------------------------------------------
 // Packing
 
-// All values of a call, those in lists behind the list.
+// All values of a call; the items of a list come after the list.
 typedef struct queue_t {
   const fc_value_t **values;
   size_t count;
@@ -194,7 +197,8 @@ static size_t shape_size(const fc_tensor_t *tensor) {
   return (size_t)tensor->rank * sizeof *tensor->shape;
 }
 
-// Bytes of a value beside its node; adds them to *total.
+// Computes the bytes that a value needs besides its node, and adds them to
+// *total.
 static bool measure(const fc_value_t *value, size_t *out_size, size_t *total) {
   size_t count;
   *out_size = 0;
@@ -267,7 +271,8 @@ fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
   const size_t each = sizeof(fc_value_t) + sizeof(fc_carry_place_t);
   const size_t own_at = aligned(sizeof(head_t));
   const size_t nodes_at = own_at + aligned(own_size);
-  // Each is in the frame's memory, which is bounded.
+  // These sums cannot overflow: all values are in the frame's memory, which is
+  // limited.
   uint64_t next = nodes_at + aligned(queue.count * each);
   size_t total = (size_t)next, size;
   for (size_t i = 0; i < queue.count; i++) {
@@ -295,7 +300,8 @@ fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
 // ---------------------------------------------------------------------------
 // A step
 
-// Copies a shape: a function that writes beside its tensors must not change it.
+// Copies a shape, because a function that writes outside its tensors must not
+// change it.
 static fc_status_t pass_shape(const fc_carry_t *carry, fc_frame_t *frame,
                               uint32_t node, fc_error_t *err) {
   fc_tensor_t *tensor = &carry->nodes[node].tensor;
@@ -314,8 +320,8 @@ static fc_status_t pass_shape(const fc_carry_t *carry, fc_frame_t *frame,
   return sound ? FC_OK : fail_damaged(err);
 }
 
-// Gives a tensor that the function may write to as it was packed. With a guard each gets a
-// copy anyway.
+// Passes a copy of a tensor, because the function may write to it. With a guard there
+// is no copy here, since the guard copies each tensor anyway.
 static fc_status_t pass_tensor(fc_carry_t *carry, fc_frame_t *frame,
                                uint32_t node, fc_error_t *err) {
   fc_tensor_t *tensor = &carry->nodes[node].tensor;
@@ -371,7 +377,7 @@ static fc_status_t open_level(const fc_op_t *op, const fc_value_t *value,
   return FC_OK;
 }
 
-// Checks the shapes of all that a list holds.
+// Checks the shapes of all values in a list.
 static fc_status_t check_list(fc_frame_t *frame, const fc_plan_param_t *input,
                               const fc_op_t *op, const fc_value_t *value,
                               fc_error_t *err) {
@@ -398,7 +404,7 @@ static fc_status_t check_list(fc_frame_t *frame, const fc_plan_param_t *input,
   return FC_OK;
 }
 
-// Checks all shapes, so that those of fed tensors fit the others.
+// Checks all shapes, because those of fed tensors must fit the others.
 static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   for (uint32_t i = 0; i < plan->input_count; i++) {
@@ -431,7 +437,8 @@ fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
   return FC_OK;
 }
 
-// Sees to it that *room bytes at *at are `size` at least; what was there is lost.
+// Ensures that the room at *at has at least `size` bytes. The old contents are
+// lost if it moves.
 static fc_status_t make_room(fc_carry_t *carry, uint64_t *at, uint64_t *room,
                              size_t size, fc_error_t *err) {
   if (size <= *room) return FC_OK;

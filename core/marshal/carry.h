@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments of a call in one block of memory, which the next steps of the call find
-// wherever the block is by then: in the memory of another worker, or at another address.
-// Places in the block are offsets; the pointers in it hold until it is moved. Private to
-// the marshaller and the programs; one thread at a time.
+// The arguments of a call in one block of memory. The next steps of the call find them
+// wherever the block is then: in the memory of another worker, or at another address.
+// Places in the block are offsets; the pointers in it are valid until the block is
+// moved. Private to the marshaller and the programs; one thread at a time.
 #ifndef FARCALL_MARSHAL_CARRY_H_
 #define FARCALL_MARSHAL_CARRY_H_
 
@@ -21,19 +21,21 @@ typedef struct fc_carry_place_t {
 
 typedef struct fc_carry_t fc_carry_t;
 struct fc_carry_t {
-  // Set by the owner of the memory before each use; zeroed: there is none yet.
+  // The owner of the memory sets these before each use; zeroed: there is no
+  // memory yet.
   uint8_t *data;  // aligned as a tensor
   size_t size;  // bytes to be kept until the next use, and moved with the block
   size_t capacity;  // bytes that there are
-  // Makes `capacity` at least so many bytes, and keeps the first `size`; `data` may
-  // change.
+  // Makes `capacity` at least as large as the argument, and keeps the first
+  // `size` bytes; `data` may change.
   fc_status_t (*grow)(fc_carry_t *carry, size_t capacity, fc_error_t *err);
   void *context;  // the owner's
-  // The user's: gives a call the arguments that the block has no value of. NULL: it has
-  // all.
+  // Set by the user: gives a call the arguments for which the block has no value. NULL:
+  // the block has all values.
   fc_status_t (*lend)(const fc_carry_t *carry, fc_frame_t *frame,
                       fc_error_t *err);
-  // From here on the carry's own: where the parts of the block are now.
+  // The members from here on belong to the carry: where the parts of the block
+  // are now.
   fc_value_t *nodes;  // the values of the flat call first, then items of lists
   fc_carry_place_t *places;  // of each node
   uint32_t count;
@@ -41,18 +43,21 @@ struct fc_carry_t {
   size_t own_size;
 };
 
-// Copies the arguments of a call that was decoded, and makes `own_size` zeroed bytes.
+// Copies the arguments of a decoded call into the block, and adds `own_size` zeroed
+// bytes.
 fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
                           fc_error_t *err);
-// Finds what was packed. FC_CODE_INTERNAL when that is damaged, or of another plan.
+// Finds the parts of a packed block. FC_CODE_INTERNAL when the block is
+// damaged, or was packed for another plan.
 fc_status_t fc_carry_open(fc_carry_t *carry, const fc_plan_t *plan,
                           fc_error_t *err);
-// Makes the arguments those of the call that was begun on `frame`. Tensors are copied,
-// because a function may write to them; those that are fed are not.
+// Gives the packed arguments to the call that was begun on `frame`. Tensors are copied,
+// because a function may write to them; fed tensors are not copied.
 fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
                           fc_error_t *err);
-// Replaces a value by a scalar, a dense tensor or bytes. What `value` points to must not
-// lie in the block; data that are NULL lie where they are to be.
+// Replaces a value by a scalar, a dense tensor or bytes. The memory to which `value`
+// points must not lie in the block. If its data pointer is NULL, the bytes are already
+// in place.
 fc_status_t fc_carry_store(fc_carry_t *carry, uint32_t node,
                            const fc_value_t *value, fc_error_t *err);
 

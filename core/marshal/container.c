@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values with parts, read in one pass (but see the look ahead in typed.c). Open
+// Reads values with parts, in one pass (except for the look ahead in typed.c). Open
 // containers are a stack of levels, and nothing is recursive; leaf.c reads leaves. A
-// missing member counts as an error at the end of its container. Called by decode.c, on
-// a worker.
+// missing member is reported at the end of its container. Called by decode.c, on a
+// worker.
 #include "marshal/container.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static fc_value_t *place_of(fc_frame_t *frame, const fc_op_t *op,
 
 static fc_level_t *push(fc_frame_t *frame, const fc_op_t *op,
                         fc_value_t *dest) {
-  // The reader has a container open for each level, and limits how many are open.
+  // The reader has an open container for each level, and limits their number.
   FC_ASSERT(frame->depth < FC_JSON_DEPTH_MAX);
   fc_level_t *level = &frame->levels[frame->depth++];
   *level = (fc_level_t){.op = op, .child = fc_op_child(op), .dest = dest};
@@ -82,7 +82,7 @@ static fc_status_t untyped(fc_frame_t *frame, const char *found,
   return fc_json_locate(&frame->reader, status, err);
 }
 
-// Begins a value of an unknown type: null, or an object that says what it is.
+// Begins a value of unknown type: null, or an object that states the type.
 static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
                                 fc_json_token_t token, fc_value_t *dest,
                                 fc_error_t *err) {
@@ -226,7 +226,7 @@ static fc_status_t step_tuple(fc_frame_t *frame, fc_level_t *level,
                     place_of(frame, child, level->items, index), err);
 }
 
-// After the list of {"list":[…]} its object must end.
+// After the list in {"list":[…]}, the object must end.
 static fc_status_t close_wrapper(fc_frame_t *frame, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(fc_json_next(&frame->reader, &token, err));
@@ -252,8 +252,8 @@ static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
 
 #define NAMES_SHOWN 8
 
-// Writes "; there are 'a', 'b'" with up to NAMES_SHOWN names, and how many more there
-// are. Returns the end.
+// Writes "; there are 'a', 'b'" with up to NAMES_SHOWN names, and the number of further
+// names. Returns the end.
 static char *list_names(const fc_plan_key_t *keys, uint32_t count, char *out,
                         const char *end) {
   const char *before = count == 1 ? "; there is '" : "; there are '";
@@ -310,7 +310,8 @@ fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
   return FC_OK;
 }
 
-// Reads the value of the key `name`, which was just read, or opens it.
+// Reads the value of the key `name`, which was just read. A container is only
+// opened.
 static fc_status_t open_entry(fc_frame_t *frame, fc_level_t *level,
                               fc_str_t name, fc_error_t *err) {
   const fc_op_t *op = level->op;
@@ -394,7 +395,7 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
                     &array->items[array->count++], err);
 }
 
-// Reads what is open to its end.
+// Reads the open containers to their end.
 static fc_status_t read_open(fc_frame_t *frame, fc_error_t *err) {
   while (frame->depth) {
     fc_level_t *level = &frame->levels[frame->depth - 1];

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values with parts: lists, tuples, dicts, arrays of references, and those whose type is
-// not known. Private to the marshaller.
+// Values with parts: lists, tuples, dicts, arrays of references, and values of unknown
+// type. Private to the marshaller.
 #ifndef FARCALL_MARSHAL_CONTAINER_H_
 #define FARCALL_MARSHAL_CONTAINER_H_
 
 #include "marshal/frame.h"
 
-// Reads the value whose token was just read to its end, of any kind, into the place that
-// the op has among the frame's arguments.
+// Reads a value of any kind, whose token was just read, to its end. It is stored at the
+// op's place among the frame's arguments.
 fc_status_t fc_container_read(fc_frame_t *frame, const fc_op_t *op,
                               fc_json_token_t token, fc_error_t *err);
 
-// A dict whose entries stand among others of an open object. fc_dict_read reads the value
-// of the key `name`, which was just read; fc_dict_close checks that no key is missing.
+// Read a dict whose entries stand among others of an open object. fc_dict_read reads
+// the value of the key `name`, which was just read; fc_dict_close checks that no key is
+// missing.
 fc_status_t fc_dict_open(fc_frame_t *frame, const fc_op_t *op,
                          fc_level_t *out_dict, fc_error_t *err);
 fc_status_t fc_dict_read(fc_frame_t *frame, fc_level_t *dict, fc_str_t name,
@@ -21,9 +22,9 @@ fc_status_t fc_dict_read(fc_frame_t *frame, fc_level_t *dict, fc_str_t name,
 fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
                           fc_error_t *err);
 
-// Fails because none of `keys` is the `what` that was just read. The message suggests the
-// nearest of the names there are, or lists them when none is near; without any names it
-// says `none`.
+// Fails because none of `keys` is the `what` that was just read. The message suggests
+// the nearest of `keys`, or lists them when none is near. Without keys the message is
+// `none`.
 fc_status_t fc_container_unknown(fc_frame_t *frame, fc_code_t code,
                                  const char *what, fc_str_t name,
                                  const fc_plan_key_t *keys, uint32_t count,

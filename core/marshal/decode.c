@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DECODE: a call document -> flat values, in one pass over its bytes. Called by a worker.
-// container.c reads the arguments' values; this is what stands around them: sections,
+// DECODE: a call document -> flat values, in one pass over its bytes. Called by a
+// worker. container.c reads the arguments' values; this file reads the rest: sections,
 // positions and names, options. The first error in document order is reported.
 #include "marshal/container.h"
 #include "marshal/framed.h"
@@ -14,7 +14,7 @@
 
 enum { ARGS, KWARGS, OPTIONS, REPEAT, SECTION_COUNT };
 
-// What was found in the call document so far.
+// What the call document has contained so far.
 typedef struct document_t {
   uint8_t *given;    // by input: 1 given, 2 given in kwargs and read
   uint32_t missing;  // inputs not given
@@ -55,18 +55,18 @@ static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
 #define LIST_HINT \
   "; the call is a list of arguments, so one tensor stands in [ ] too"
 
-// True when the one argument that may be given by position is a tensor, whose rows are
-// easily taken for arguments.
+// True when the only argument that may be given by position is a tensor. Clients often
+// send the rows of such a tensor as arguments.
 static bool takes_one_tensor(const fc_plan_t *plan) {
   return plan->positional_count == 1 &&
          plan->inputs[0].op->kind == FC_TYPE_TENSOR;
 }
 
-// The only argument is a tensor, and its value was refused because it is not nested
-// deep enough. If more values follow, the client probably sent the tensor's rows as
-// arguments; then the message says so. If none does, and one bracket is `missing`, it says
-// this. Reads on from the refused value, to where the
-// reader had `depth` containers open, so `err` must have its position already.
+// Explains why the value of a tensor, the only argument, was refused as not nested deep
+// enough. If more values follow, the client probably sent the tensor's rows as
+// arguments, and the message says so. If no value follows and one bracket is `missing`,
+// the message says that. Reads on from the refused value, to where the reader had
+// `depth` containers open, so `err` must have its position already.
 static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
                                 fc_status_t status, fc_error_t *err) {
   const int32_t missing = frame->fill.too_flat;
@@ -88,7 +88,7 @@ static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
   return status;
 }
 
-// Reads an element of the arguments' array.
+// Reads one element of the array of arguments.
 static fc_status_t read_positional(fc_frame_t *frame, document_t *document,
                                    uint32_t index, fc_json_token_t token,
                                    fc_error_t *err) {
@@ -113,8 +113,8 @@ static fc_status_t extra_argument(fc_frame_t *frame, size_t index,
   return status;
 }
 
-// For a function whose SIP signature (farcall/abi.h) has a dict as its root: reads
-// args[0], one JSON object, as kwargs would be read.
+// Reads args[0], one JSON object, as kwargs would be read. This is for a
+// function whose SIP signature (farcall/abi.h) has a dict as its root.
 static fc_status_t read_root_dict(fc_frame_t *frame, document_t *document,
                                   fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -154,8 +154,8 @@ static fc_status_t duplicate_key(fc_frame_t *frame, fc_error_t *err) {
                       "'%s' is given twice", shown);
 }
 
-// For a function whose last argument takes the keywords of a call: reads the value of one
-// of its keys. The dict stays open until "kwargs" ends.
+// Reads the value of one of the keys of the last argument, for a function whose last
+// argument takes the keywords of a call. The dict stays open until "kwargs" ends.
 static fc_status_t read_rest(fc_frame_t *frame, document_t *document,
                              fc_str_t name, fc_error_t *err) {
   const fc_plan_param_t *rest = frame->plan->rest;
@@ -219,7 +219,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
                             : "the function takes none",
           err);
     }
-    // This object has given the input already, so its key comes twice.
+    // The key comes twice, since this object has already given the input.
     if (document->given[key->ordinal] == 2) return duplicate_key(frame, err);
     if (document->given[key->ordinal] || document->root_given) {
       fc_status_t status = fc_json_fail(
@@ -236,7 +236,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
 // ---------------------------------------------------------------------------
 // The document
 
-// Finds the key just read in `fields`, which are in bytewise order.
+// Finds the key just read in `fields`, which are sorted bytewise.
 static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
                               uint32_t count, const char *what,
                               uint32_t *out_field, fc_error_t *err) {
@@ -251,7 +251,7 @@ static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
   return FC_OK;
 }
 
-// The options of a call, in bytewise order, and the values each may have.
+// The options of a call, sorted bytewise, and the values that each may have.
 enum {
   OPTION_IF_ABSENT,
   OPTION_INT64,
@@ -289,8 +289,8 @@ static fc_status_t wrong_value(fc_frame_t *frame, uint32_t option,
   return fc_json_locate(&frame->reader, status, err);
 }
 
-// Reads the value of an option. *out_value is its place among the values that
-// the option may have, from 1 on.
+// Reads the value of an option. *out_value is the number of the value among
+// those that the option may have, from 1 on.
 static fc_status_t read_option(fc_frame_t *frame, uint32_t option,
                                unsigned *out_value, fc_error_t *err) {
   fc_json_token_t token;
@@ -327,7 +327,7 @@ static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
   return FC_OK;
 }
 
-// Fails: an argument stands at the top level. The client probably meant
+// Fails because an argument stands at the top level. The client probably meant
 // `kwargs`.
 static fc_status_t misplaced_argument(fc_frame_t *frame, fc_str_t name,
                                       fc_error_t *err) {
@@ -382,7 +382,7 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
 }
 
 // Fails because an argument was not given. The error points at the end of "kwargs" or
-// "args", which could have held it, or of the document that has neither.
+// "args", which could have contained it, or of the document if it has neither.
 static fc_status_t missing_argument(fc_frame_t *frame,
                                     const document_t *document,
                                     fc_error_t *err) {

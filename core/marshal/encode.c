@@ -12,8 +12,9 @@
 #include "marshal/profiled.h"
 #include "value/gather.h"
 
-// Writers reserve more bytes than they use, so this many may be reserved beyond
-// the limit. What was written is compared with the limit itself.
+// Writers reserve more bytes than they use, so they may reserve this many bytes
+// beyond the limit. The bytes that were written are compared with the limit
+// itself.
 #define RESERVE_SLACK ((size_t)4096)
 
 // ---------------------------------------------------------------------------
@@ -28,8 +29,9 @@ static fc_status_t over_limit(const fc_limited_t *limited, fc_error_t *err) {
                  "the answer is over the limit of %zu bytes", limited->limit);
 }
 
-// Opens a span of `need` bytes at least, and of so many that the sink grows, and it is
-// looked at whether the call is to end, every FC_STOP_STEP bytes.
+// Opens a span of at least `need` bytes. The span is at most FC_STOP_STEP bytes if
+// `need` allows it. So the sink grows, and the deadline is checked, every FC_STOP_STEP
+// bytes.
 static void open_span(fc_limited_t *limited, size_t need) {
   fc_sink_t *inner = limited->inner;
   size_t left = limited->limit - limited->written + RESERVE_SLACK;
@@ -90,15 +92,15 @@ static fc_status_t check_kind(const fc_encoder_t *encoder, fc_value_kind_t kind,
   return wrong_kind(encoder, value_name(kind), value, err);
 }
 
-// True when a result may have the type `actual` where `declared` is declared. Integers
-// of one width are interchangeable, and booleans with those of 8 bits, since modules say
-// i8 where they mean ui8 or a boolean. The declared type decides how bits are written.
+// True when a result of declared type `declared` may have the type `actual`. Integers
+// of one width are interchangeable, and booleans with integers of 8 bits, since modules
+// say i8 for ui8 or a boolean. The declared type decides how the bits are written.
 static bool dtype_agrees(fc_dtype_t declared, fc_dtype_t actual) {
   if (declared == actual) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
   const fc_dtype_info_t *b = fc_dtype_info(actual);
   if (!fc_dtype_is_whole(a) || !fc_dtype_is_whole(b)) return false;
-  // A boolean lies in memory as a byte.
+  // A boolean takes a byte in memory.
   int a_bits = a->class_ == FC_DTYPE_CLASS_BOOL ? 8 : a->bits;
   int b_bits = b->class_ == FC_DTYPE_CLASS_BOOL ? 8 : b->bits;
   return a_bits == b_bits;
@@ -112,8 +114,8 @@ static fc_status_t check_dtype(const fc_encoder_t *encoder, fc_dtype_t declared,
                  fc_dtype_info(actual)->text);
 }
 
-// Checks that a dim has the declared size, or the size that its name has in the arguments
-// or in an earlier result.
+// Checks that a dim has the declared size. If the dim is named, its size must be that
+// of its name in the arguments or in an earlier result.
 static fc_status_t check_dim(const fc_encoder_t *encoder, const fc_op_t *op,
                              int32_t dim, int64_t size, fc_error_t *err) {
   int64_t wanted = fc_frame_dim(encoder->frame, op->dims[dim]);
@@ -145,15 +147,16 @@ static fc_status_t check_shape(const fc_encoder_t *encoder, const fc_op_t *op,
   return FC_OK;
 }
 
+// Checks whether `count` elements or empty rows can fit, before any is written.
 // An element takes at least a digit and a comma, a row without elements two
-// brackets. If the answer cannot hold `count` of them, writing is not begun.
+// brackets.
 static fc_status_t check_count(const fc_encoder_t *encoder, size_t count,
                                fc_error_t *err) {
   size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
   return count > left / 2 + 1 ? over_limit(&encoder->limited, err) : FC_OK;
 }
 
-// Checks the shape and the address of a tensor. None of its elements is read before.
+// Checks the shape and the address of a tensor, before any element is read.
 static fc_status_t check_extent(const fc_encoder_t *encoder,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   size_t count, size;
@@ -224,8 +227,8 @@ static fc_status_t write_head(fc_encoder_t *encoder, fc_dtype_t dtype,
 }
 
 // The bytes of a tensor in row-major order: its own memory, or a copy. Nothing is
-// copied that the answer cannot hold, be it as raw bytes or as JSON: elements of a
-// tensor can share memory, so the copy could need far more memory than the tensor has.
+// copied if the answer cannot hold it, as raw bytes or as JSON. The copy could need far
+// more memory than the tensor has, since elements of a tensor can share memory.
 static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
                                const fc_tensor_t *tensor, fc_str_t *out_bytes,
                                fc_error_t *err) {
@@ -313,7 +316,8 @@ struct fc_raw_t {
   fc_str_t bytes;
 };
 
-// Writes "binary_data_size":n} and keeps the bytes for later.
+// Writes "binary_data_size":n} and keeps the bytes, to write them after the
+// document.
 static fc_status_t defer(fc_encoder_t *encoder, fc_str_t bytes,
                          fc_error_t *err) {
   fc_frame_t *frame = encoder->frame;
@@ -440,7 +444,7 @@ static fc_status_t open_list(fc_encoder_t *encoder, const fc_op_t *op,
               err);
 }
 
-// Opens a TUPLE or DICT. `value` NULL: its children are raw values.
+// Opens a TUPLE or DICT. NULL as `value`: its children are raw values.
 static fc_status_t open_tuple(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
   fc_print_t level = {.op = op,
@@ -458,7 +462,8 @@ static fc_status_t open_tuple(fc_encoder_t *encoder, const fc_op_t *op,
   return push(encoder, level, err);
 }
 
-// Opens a list of no declared type: {"list":[…]} where the client wants types.
+// Opens a list without a declared type: as {"list":[…]} if the client wants
+// types.
 static fc_status_t open_dynamic(fc_encoder_t *encoder, const fc_value_t *value,
                                 fc_error_t *err) {
   bool typed = encoder->frame->options.results != FC_RESULTS_NESTED;
@@ -563,14 +568,15 @@ static fc_status_t write_typed_tensor(fc_encoder_t *encoder, const fc_op_t *op,
   return write_tensor(encoder, dtype, tensor, err);
 }
 
-// Writes a leaf, or opens a container. `op` NULL: the type was not declared,
-// the value has its own. `value` NULL: the parts are raw values.
+// Writes a leaf, or opens a container. NULL as `op`: the type was not declared,
+// the value carries it. NULL as `value`: the parts are raw values.
 static fc_status_t write_value(fc_encoder_t *encoder, const fc_op_t *op,
                                const fc_value_t *value, fc_error_t *err) {
   if (!op) return write_dynamic(encoder, value, err);
   if (!value) {
     if (op->kind == FC_TYPE_NULL) return put(encoder, FC_STR("null"), err);
-    // The plan gives every leaf but null a raw index or a place in its container.
+    // The plan gives every leaf except null a raw index or a place in its
+    // container.
     FC_ASSERT(op->kind == FC_TYPE_TUPLE || op->kind == FC_TYPE_DICT);
     return open_tuple(encoder, op, NULL, err);
   }
@@ -672,7 +678,7 @@ fc_status_t fc_encoder_output(fc_encoder_t *encoder, uint32_t output,
   return FC_OK;
 }
 
-// Leaves the list and the object around it open.
+// Writes the results; the list and the object around it stay open.
 static fc_status_t write_list(fc_encoder_t *encoder, fc_error_t *err) {
   const fc_plan_t *plan = encoder->frame->plan;
   FC_TRY(put(encoder, FC_STR("{\"results\":["), err));
@@ -761,7 +767,7 @@ fc_status_t fc_frame_encode_profiled(fc_frame_t *frame, fc_sink_t *sink,
   return fc_encoder_end(&encoder, write_profiled(&encoder, err), err);
 }
 
-// The document is written; what is raw follows.
+// Writes the raw bytes that follow the document.
 static fc_status_t write_raw_bytes(fc_encoder_t *encoder,
                                    uint64_t *out_document, fc_error_t *err) {
   *out_document = fc_encoder_written(encoder);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements of JSON text, read straight into their final memory. A tensor gets memory for
-// no more elements than the rest of the document could hold, whatever shape the document
-// states.
+// Elements of JSON text, read straight into their final memory. A tensor gets memory
+// for at most as many elements as the rest of the document can hold, whatever shape the
+// document states.
 #include "marshal/fill.h"
 
 #include <inttypes.h>
@@ -27,15 +27,15 @@ fc_status_t fc_fill_too_large(fc_frame_t *frame, size_t limit,
   return status;
 }
 
-// True for a dim whose name has got its size from an earlier value.
+// True for a dim whose name got its size from an earlier value.
 static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
                       int32_t dim) {
   return fill->op && fc_dim_is_named(fill->op->dims[dim]) &&
          fc_frame_dim(frame, fill->op->dims[dim]) >= 0;
 }
 
-// Counts the elements left in an array, with the one whose token was just read.
-// Negative when the reader fails before the array ends.
+// Counts the elements left in an array, including the one whose token was just
+// read. Negative when the reader fails before the array ends.
 static int64_t count_rest(fc_frame_t *frame, fc_json_token_t token) {
   fc_json_reader_t *reader = &frame->reader;
   int64_t count = 0;
@@ -56,12 +56,13 @@ static fc_status_t disagrees(fc_frame_t *frame, const fc_fill_t *fill,
   return fc_json_locate(&frame->reader, status, err);
 }
 
-// The number of a dim in messages: of a row, that of the whole tensor.
+// The number of a dim in messages. For a row it is the number in the whole
+// tensor.
 static int shown_dim(const fc_fill_t *fill, int32_t dim) {
   return (int)dim + (fill->op ? fill->op->lead : 0);
 }
 
-// Fails at the first element too many, whose token was just read.
+// Fails because the element whose token was just read is one too many.
 static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
                             int32_t dim, fc_json_token_t token,
                             fc_error_t *err) {
@@ -103,7 +104,7 @@ static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // Elements
 
-// Reads [re,im], whose bracket was just read.
+// Reads [re,im]. The opening bracket was just read.
 static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
                              fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
@@ -135,13 +136,13 @@ fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
   return read_pair(frame, part, out, err);
 }
 
-// A tensor of unknown size begins with room for so many elements, and its room grows by
-// this factor: many small tensors take little memory, and a large one is moved so seldom
-// that this costs little.
+// A tensor of unknown size begins with room for FIRST elements, and its room grows by
+// FACTOR. So many small tensors take little memory, and a large one is moved so rarely
+// that moving costs little.
 #define FIRST ((size_t)256)
 #define FACTOR 8
 
-// Makes room for an element at least. fill->count is below fill->most.
+// Makes room for at least one element. fill->count is below fill->most.
 static fc_status_t make_room(fc_frame_t *frame, fc_fill_t *fill,
                              fc_error_t *err) {
   if (FC_LIKELY(fill->count < fill->capacity)) return FC_OK;
@@ -157,7 +158,7 @@ static fc_status_t make_room(fc_frame_t *frame, fc_fill_t *fill,
   return FC_OK;
 }
 
-// Reads the innermost array of complex numbers, up to `want` of them.
+// Reads up to `want` complex numbers of an innermost array.
 static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                               size_t *out_count, fc_json_token_t *out_stop,
                               fc_error_t *err) {
@@ -171,11 +172,11 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   }
 }
 
-// Reads an element that was refused as fill->dtype again, as fill->other, the type of the
-// other sign, if there is one and the element was a number out of range. If the number
-// fits, the two types change places, so that the type that fitted is tried first from
-// then on. `err` has the error of the first attempt; if the second fails, too, it becomes
-// the error to report.
+// Reads an element that was refused as fill->dtype again, as fill->other, the type of
+// the other sign. It does so only if there is such a type and the element was a number
+// out of range. If the number fits, the two types change places, so that from then on
+// the type that fitted is tried first. `err` has the error of the first attempt; if the
+// second attempt also fails, `err` becomes the error to report.
 static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, void *out,
                                fc_error_t *err) {
@@ -186,8 +187,8 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
   const fc_dtype_t dtype = fill->dtype;
   fc_error_t second;
   if (fc_json_read_scalar(reader, token, fill->other, out, &second)) {
-    // It fits neither sign. The message is about the type that the signature
-    // shows.
+    // The number fits neither type. The message is about the type that the
+    // signature shows.
     const fc_dtype_info_t *info = fc_dtype_info(dtype);
     if (info->class_ == FC_DTYPE_CLASS_UINT) {
       *err = second;
@@ -203,13 +204,13 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
   return FC_OK;
 }
 
-// Reads up to `want` numbers of one array, of both signs where both are
-// accepted.
+// Reads up to `want` numbers of one array. Where both signs are accepted, it
+// reads both.
 static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                             size_t *out_count, fc_json_token_t *out_stop,
                             fc_error_t *err) {
-  // `why` is not on the stack, where hardening would clear it: for a short row
-  // that would cost as much as reading it.
+  // `why` is not on the stack, because hardening would clear it there. For a
+  // short row that would take as long as reading the row.
   fc_error_t *why = &fill->why;
   for (*out_count = 0;;) {
     if (*out_count < want) FC_TRY(make_room(frame, fill, err));
@@ -246,8 +247,8 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   fc_json_reader_t *reader = &frame->reader;
   FC_TRY(read_run(frame, fill, want, out_count, out_stop, err));
   if (*out_stop == FC_JSON_ARRAY_END) return FC_OK;
-  // Reading stopped before something that is not wanted here. Read its token,
-  // so that the error gets a position.
+  // Reading stopped before a token that does not belong here. The token is
+  // read, so that the error gets a position.
   FC_TRY(fc_json_next(reader, out_stop, err));
   if (*out_count == want) return FC_OK;
   if (*out_stop == FC_JSON_ARRAY_BEGIN) {
@@ -261,7 +262,7 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                  "an element was neither read nor wrong");
 }
 
-// Reads the elements of one innermost array, to its end.
+// Reads one innermost array to its end.
 static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
                             fc_error_t *err) {
   int64_t *dim = &fill->dims[fill->rank - 1];
@@ -284,7 +285,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
   return too_few(frame, fill, fill->rank - 1, (long long)count, err);
 }
 
-// Fails because no array stands where one should.
+// Fails because the value is not an array where one is required.
 static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
@@ -337,7 +338,7 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
     }
     if (depth > 0) FC_TRY(fc_json_next(&frame->reader, &token, err));
   } while (depth > 0);
-  // A dim that is still not known lies below an empty array: it becomes 0.
+  // A dim that is still unknown lies inside an empty array, so it becomes 0.
   for (int32_t i = 0; i < fill->rank; i++) {
     if (fill->dims[i] < 0) fill->dims[i] = 0;
   }
@@ -347,8 +348,8 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // A tensor
 
-// The unsigned type that a signless integer may have instead: types read off the bytecode
-// leave the sign open. NONE for other types, and where somebody declared the type.
+// The unsigned type that a signless integer may also have. Types that were found in the
+// bytecode leave the sign open. NONE for other types, and for a type that was declared.
 static fc_dtype_t other_sign(const fc_frame_t *frame, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (frame->plan->signature->source != FC_SOURCE_INFERRED ||
@@ -376,8 +377,8 @@ fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code) {
   return fill;
 }
 
-// The most elements that the rest of the document can hold. A number takes two
-// characters at least ("0,"), a complex one six ("[0,0],").
+// The most elements that the rest of the document can hold. A number takes at
+// least two characters ("0,"), a complex number six ("[0,0],").
 static size_t rest_of_document(const fc_frame_t *frame, const fc_fill_t *fill) {
   size_t rest = (size_t)(frame->reader.end - frame->reader.cursor);
   return fill->part == fill->dtype ? rest / 2 + 1 : rest / 6 + 1;
@@ -432,9 +433,9 @@ fc_status_t fc_fill_finish(fc_frame_t *frame, fc_fill_t *fill,
   return fc_fill_hand_over(frame, fill, dims, rank, dtype, dest, err);
 }
 
-// How many '[' stand before the next element, blanks skipped. *out_next becomes the
-// character behind them, '\0' when there is none, or when there are more brackets than
-// FC_JSON_DEPTH_MAX, behind which it does not look.
+// Counts the '[' before the next element; white space is skipped. *out_next becomes the
+// character after them. It is '\0' when there is none, or when there are more than
+// FC_JSON_DEPTH_MAX brackets: then counting stops.
 static int32_t count_brackets(const fc_frame_t *frame, char *out_next) {
   int32_t count = 0;
   const char *at = frame->reader.cursor, *end = frame->reader.end;
@@ -454,7 +455,7 @@ int32_t fc_fill_rank(const fc_frame_t *frame, fc_json_token_t token,
   if (token != FC_JSON_ARRAY_BEGIN) return 0;
   char next;
   int32_t rank = 1 + count_brackets(frame, &next);
-  // The innermost pair of a complex number is no dim; an empty array is.
+  // The innermost pair of a complex number is not a dim; an empty array is one.
   bool pair = part_of(dtype) != dtype && next != ']';
   return pair ? rank - 1 : rank;
 }

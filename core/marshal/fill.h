@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers into memory: the elements of one tensor, read from JSON text into the buffer
-// that the function gets. Private to the marshaller; belongs to one call.
+// Reads the elements of one tensor from JSON text into the buffer that the function
+// gets. Private to the marshaller; belongs to one call.
 #ifndef FARCALL_MARSHAL_FILL_H_
 #define FARCALL_MARSHAL_FILL_H_
 
@@ -19,8 +19,8 @@ typedef struct fc_fill_t {
   size_t size;        // bytes of one element
   fc_code_t code;     // of the error about a wrong number of elements
   int32_t rank;
-  // Refused: an element stood where an array should, and `op` declares the dims. So many
-  // brackets are missing.
+  // How many brackets are missing: set when an element was refused because it stood in
+  // place of an array, and `op` declares the dims.
   int32_t too_flat;
   int64_t dims[FC_RANK_MAX];  // -1 while not known
   int64_t have[FC_RANK_MAX];  // elements begun of each open array
@@ -32,19 +32,20 @@ typedef struct fc_fill_t {
   fc_error_t why;   // of a number refused as `dtype`, before `other` is tried
 } fc_fill_t;
 
-// Begins the frame's fill, for elements of `dtype`, with no dims yet. `code` is that of
-// an error about a wrong number of elements.
+// Begins the frame's fill for elements of `dtype`, as yet without dims. `code` is that
+// of an error about a wrong number of elements.
 fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code);
-// Places memory for as many elements as the dims say, but for no more than the rest of the
-// document can hold: a short body cannot ask for a large tensor. If a dim is not known, the
-// memory is small and grows while elements come. FC_CODE_TENSOR_TOO_LARGE.
+// Places memory for as many elements as the dims say, but for no more than the rest of
+// the document can hold, so that a short body cannot request a large tensor. If a dim
+// is unknown, the memory is small and grows as elements are read.
+// FC_CODE_TENSOR_TOO_LARGE.
 fc_status_t fc_fill_place(fc_frame_t *frame, fc_fill_t *fill, fc_error_t *err);
-// Reads the value, whose first token was just read: arrays fill->rank deep, or for rank 0
-// a bare element.
+// Reads the value, whose first token was just read: arrays fill->rank deep, or for rank
+// 0 an element without brackets.
 fc_status_t fc_fill_read(fc_frame_t *frame, fc_fill_t *fill,
                          fc_json_token_t token, fc_error_t *err);
-// Hands the filled buffer over as a value of type `dtype`. fc_fill_finish also gives back
-// what was placed and not filled.
+// These hand the filled buffer over as a value of type `dtype`. fc_fill_finish also
+// gives back memory that was placed but not filled.
 fc_status_t fc_fill_finish(fc_frame_t *frame, fc_fill_t *fill,
                            const int64_t *dims, int32_t rank, fc_dtype_t dtype,
                            fc_value_t *dest, fc_error_t *err);
@@ -53,14 +54,15 @@ fc_status_t fc_fill_hand_over(fc_frame_t *frame, const fc_fill_t *fill,
                               fc_dtype_t dtype, fc_value_t *dest,
                               fc_error_t *err);
 
-// All of the above for a tensor whose type says dtype and dims.
+// Does all of this for a tensor whose type states dtype and dims.
 fc_status_t fc_fill_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err);
-// Reads one element of any type. Its first token was just read.
+// Reads one element of any type, whose first token was just read.
 fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
                             fc_json_token_t token, void *out, fc_error_t *err);
-// The rank that the brackets of a value show; its first token was just read.
+// The rank that the brackets of a value show; the value's first token was just
+// read.
 int32_t fc_fill_rank(const fc_frame_t *frame, fc_json_token_t token,
                      fc_dtype_t dtype);
 // Fails because a tensor has more than `limit` elements.

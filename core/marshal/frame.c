@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A frame's life: begin, invoke, end, and where its memory comes from. Called
-// by one worker; decode.c and encode.c hold the other two stages.
+// A frame's life: begin, invoke, end, and the source of its memory. Called by
+// one worker; decode.c and encode.c have the other two stages.
 #include "marshal/frame.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "marshal/profiled.h"
 #include "value/gather.h"
 
-// A reset keeps the first block of each arena, so a small request allocates nothing
-// once the frame has served one.
+// A reset keeps the first block of each arena. So a frame that has served one
+// small request allocates nothing for the next.
 #define VALUE_BLOCK_SIZE ((size_t)16 << 10)
 #define TENSOR_BLOCK_SIZE ((size_t)64 << 10)
 
@@ -249,8 +249,8 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   for (int32_t i = 0; i < op->rank; i++) {
     shape[i] = fc_frame_dim(frame, op->dims[i]);
     if (shape[i] >= 0) continue;
-    // Only elements of a list have a dim of that name, and none of them was read: the
-    // list is empty, or was set and not decoded.
+    // The name occurs only in dims of list elements, and no element was read: the list
+    // is empty, or was set and not decoded.
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "argument %u ('%.*s'): nothing says how large its dim %d is",
                    store->number, FC_STR_ARG(store->name), (int)i);
@@ -274,7 +274,7 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   return FC_OK;
 }
 
-// Makes state that nobody keeps.
+// Makes a zeroed value of state that is not kept after the call.
 static fc_status_t place_zeros(fc_frame_t *frame, const fc_plan_state_t *state,
                                fc_error_t *err) {
   const fc_op_t *op = state->param.op;
@@ -307,7 +307,7 @@ fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
 
 // ---------------------------------------------------------------------------
 // Arguments that were set, not decoded. Their types and shapes are checked
-// here, because native code reads as much memory as its arguments say there is.
+// here, because native code reads as much memory as its arguments state.
 
 static fc_status_t check_named_dims(fc_frame_t *frame, const fc_op_t *op,
                                     const fc_tensor_t *tensor,
@@ -361,7 +361,7 @@ static fc_status_t check_tensor(fc_frame_t *frame, const fc_op_t *op,
   return take_tensor(frame, tensor, size, err);
 }
 
-// Checks one value of the flat call, of an argument or of a part of one.
+// Checks one value of the flat call: an argument, or a part of one.
 static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
                                const fc_op_t *op, fc_error_t *err) {
   fc_value_t *value = &frame->arguments[op->raw];
@@ -390,8 +390,8 @@ static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
       if (op->raw >= 0) FC_TRY(check_value(frame, input, op, err));
     }
   }
-  // Checks the storage of out arguments that was set. Other storage is placed
-  // later.
+  // Checks storage that was set for out arguments. Storage that was not set is
+  // placed later.
   for (uint32_t i = 0; i < plan->store_count; i++) {
     const fc_plan_param_t *store = &plan->stores[i];
     if (frame->arguments[store->op->raw].kind == FC_VALUE_NULL) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call's working memory and what decode and encode share. Private to the
-// marshaller; a frame belongs to one worker.
+// The working memory of one call, and what decode and encode share. Private to
+// the marshaller; a frame belongs to one worker.
 #ifndef FARCALL_MARSHAL_FRAME_H_
 #define FARCALL_MARSHAL_FRAME_H_
 
@@ -54,8 +54,8 @@ typedef struct fc_named_dim_t {
   int32_t dim;
 } fc_named_dim_t;
 
-// Copies of a call's arguments, each of which ends at an unmapped page, or at least all of
-// them together (guard.c).
+// Copies of a call's arguments. Each copy ends at an unmapped page; if there are too
+// many, some share a page (guard.c).
 typedef struct fc_guarded_t {
   fc_guard_arena_t arena;
   size_t count;   // tensors that were measured, then copied
@@ -66,8 +66,8 @@ typedef struct fc_guarded_t {
 
 #define FC_PRINT_DEPTH_MAX 64  // containers in each other, the result included
 
-// What a call does with the values of a store (stored.h has the contract of each). The
-// frame has these as functions, so that a call without a store needs none of them.
+// What a call does with the values of a store (stored.h describes each function). They
+// are pointers in the frame, so that a program without a store need not link them.
 typedef struct fc_stored_ways_t {
   fc_status_t (*give)(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
                       fc_value_t *dest, fc_error_t *err);
@@ -131,8 +131,9 @@ struct fc_frame_t {
   size_t index;
   fc_backend_call_t call;
 
-  // The members from here on have 23 KiB. They are not on the stack, because there they
+  // The members from here on take 23 KiB. They are not on the stack, because there they
   // would be cleared in each call (-ftrivial-auto-var-init, cmake/Flags.cmake).
+  //
   // DECODE
   fc_json_reader_t reader;
   fc_json_reader_t ahead;  // copy of the reader, to go back after a look ahead
@@ -147,30 +148,31 @@ struct fc_frame_t {
 fc_status_t fc_frame_fail_idle(fc_error_t *err);
 // Begins to read a document of JSON text.
 void fc_frame_read(fc_frame_t *frame, const char *text, size_t size);
-// Copies bytes, and looks meanwhile whether the call is to end.
+// Copies bytes, and checks meanwhile whether the call must end.
 fc_status_t fc_frame_copy(const fc_frame_t *frame, void *to, const void *from,
                           size_t size, fc_error_t *err);
-// Allocates memory for values. The error says why there is none: the request is
-// over its limit, or no memory is left.
+// Allocates memory for values. The error says why it failed: the request is
+// over its limit, or there is no memory left.
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err);
-// Tensor memory from the placer; NULL for size 0. FC_CODE_TENSOR_TOO_LARGE when the call
-// has as many tensors as its limit allows.
+// Tensor memory from the placer; NULL for size 0. FC_CODE_TENSOR_TOO_LARGE when the
+// call already has as many tensors as its limit allows.
 fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err);
-// Gives *memory, placed last, `size` bytes; it may move. Only where the placer extends.
+// Makes *memory, which was placed last, `size` bytes large; it may move. May be called
+// only if the placer can extend.
 fc_status_t fc_frame_extend(fc_frame_t *frame, size_t placed, size_t used,
                             size_t size, void **memory, fc_error_t *err);
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
                      size_t size);
-// Called when all other arguments are there: chooses the row of sizes if the plan has
-// entries, and places zeroed storage for each OUT argument that has none yet. Fails with
-// FC_CODE_SHAPE_MISMATCH when no argument said how large a dim of the storage is.
+// Called when all other arguments are there. Chooses the row of sizes if the plan has
+// entries, and places zeroed storage for each OUT argument that has none yet. Fails
+// with FC_CODE_SHAPE_MISMATCH when no argument states the size of a dim of the storage.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
-// Chooses the row of sizes that the call has (sized.c). FC_CODE_SHAPE_MISMATCH when there
-// is no such row, and the call is not batched.
+// Chooses the row of sizes that the call has (sized.c). FC_CODE_SHAPE_MISMATCH when
+// there is no such row, and the call is not batched.
 fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err);
-// What fc_frame_invoke was given.
+// The arguments of fc_frame_invoke.
 typedef struct fc_invoke_t {
   const fc_backend_t *backend;
   void *instance;
@@ -178,30 +180,31 @@ typedef struct fc_invoke_t {
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;
 } fc_invoke_t;
-// Calls the function that the row has, or `index` of a plan without rows. `results` are
-// valid until fc_frame_end_call, which is called whether this fails or not.
+// Calls the function of the chosen row, or function `index` of a plan without rows. The
+// `results` are valid until fc_frame_end_call, which must be called even if this fails.
 fc_status_t fc_frame_call(fc_frame_t *frame, const fc_invoke_t *invoke,
                           fc_value_t *arguments, fc_value_t *results,
                           fc_arena_t *arena, fc_error_t *err);
 void fc_frame_end_call(fc_frame_t *frame);
-// The rows of a call that is batched.
+// The number of rows of a call that is batched.
 static inline int64_t fc_frame_rows(const fc_frame_t *frame) {
   return frame->named_dims[frame->plan->batch->name].size;
 }
-// Calls the functions that the plan of the call's rows has. `results`, zeroed, has room
-// for frame->result_room values. FC_CODE_RESULT_TOO_LARGE; FC_CODE_BAD_RESULT when the
-// functions return what cannot be one.
+// Makes the calls by which a plan (batch.h) covers the rows of the call. `results`,
+// zeroed, has room for frame->result_room values. FC_CODE_RESULT_TOO_LARGE;
+// FC_CODE_BAD_RESULT when the functions' results cannot be put together.
 fc_status_t fc_frame_call_rows(fc_frame_t *frame, const fc_invoke_t *invoke,
                                fc_value_t *results, fc_error_t *err);
-// Checks the shape of an argument that was not decoded, and binds the names of its dims.
-// FC_CODE_SHAPE_MISMATCH names the argument.
+// Checks the shape of an argument that was not decoded, and binds the names of its
+// dims. FC_CODE_SHAPE_MISMATCH names the argument.
 fc_status_t fc_frame_check_shape(fc_frame_t *frame,
                                  const fc_plan_param_t *input,
                                  const fc_op_t *op, const fc_tensor_t *tensor,
                                  fc_error_t *err);
-// How many empty arrays a shape with a dim of 0 is written as: the product of
-// the dims before the first 0. They take no memory but are printed. Of a shape
-// without a 0, the number of elements. SIZE_MAX on overflow.
+// The number of empty arrays that are written for a shape with a dim of 0: the
+// product of the dims before the first 0. These arrays take no memory but are
+// printed. For a shape without a 0, the number of elements. SIZE_MAX on
+// overflow.
 size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
 // The most elements one tensor of this type may have.
 static inline size_t fc_frame_element_limit(const fc_frame_t *frame,
@@ -210,23 +213,24 @@ static inline size_t fc_frame_element_limit(const fc_frame_t *frame,
   size_t by_count = frame->limits.tensor_elements;
   return by_size < by_count ? by_size : by_count;
 }
-// The size that a dim must have, its own or its name's; -1 while not known.
+// The size that a dim must have: its own, or that of its name; -1 if it is
+// unknown.
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
-// Notes that dim `dim` of `op` has `size`: if the dim has a name, and the name no known
-// size yet, `size` is the name's size from now on.
+// Notes that dim `dim` of `op` has `size`. If the dim is named and the size of the name
+// is still unknown, `size` is the name's size from now on.
 void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size);
-// The same for all dims of `op`.
+// Does the same for all dims of `op`.
 void fc_frame_bind_dims(fc_frame_t *frame, const fc_op_t *op,
                         const int64_t *dims);
-// Checks that dims of one tensor that have one name are equal. Called when all dims are
-// known: of nested arrays for tensor<NxN> the first dim is known last, when the outer
-// array ends.
+// Checks that dims of one tensor that have the same name are equal. Called when all
+// dims are known: in nested arrays for tensor<NxN> the first dim is known last, when
+// the outer array ends.
 fc_status_t fc_frame_check_dims(fc_frame_t *frame, const fc_op_t *op,
                                 const int64_t *dims, fc_error_t *err);
-// Fails because dim `dim` of `op` is `size` where its name has another size;
-// `size` negative: it is larger than the name's. The message names the value that had the
-// name's size first.
+// Fails because dim `dim` of `op` is `size`, but its name has another size. If `size`
+// is negative, the dim is larger than the name's size. The message names the value that
+// had the name's size first.
 fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               const fc_op_t *op, int32_t dim, int64_t size,
                               fc_error_t *err);

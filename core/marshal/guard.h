@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Guarded arguments (fc_frame_set_guard): what lies behind a tensor cannot be read
-// unnoticed. Private to the marshaller.
+// Guarded arguments (fc_frame_set_guard): a function that reads past the end of
+// a tensor is noticed. Private to the marshaller.
 #ifndef FARCALL_MARSHAL_GUARD_H_
 #define FARCALL_MARSHAL_GUARD_H_
 
 #include "marshal/frame.h"
 
-// Copies every tensor of `arguments` that has no strides, those within lists too, to
-// memory that ends at an unmapped page.
+// Copies every tensor of `arguments` without strides to memory that ends at an unmapped
+// page. Tensors within lists are copied, too.
 fc_status_t fc_guarded_copy(fc_frame_t *frame, fc_value_t *arguments,
                             size_t count, fc_error_t *err);
 // Fails when a float result has the bits of the fill between a tensor and its page.

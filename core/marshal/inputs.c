@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where inputs go, and what every protocol says of wrong ones.
+// Stores inputs, and writes the messages about wrong inputs that all protocols
+// share.
 #include "marshal/inputs.h"
 #include "marshal/bytes.h"
 
 // ---------------------------------------------------------------------------
-// Where values go
+// The places of values
 
 static fc_status_t find_place(fc_frame_t *frame, const fc_leaf_way_t *way,
                               fc_value_t **out_place, fc_error_t *err) {
@@ -23,7 +24,7 @@ static fc_status_t find_place(fc_frame_t *frame, const fc_leaf_way_t *way,
   return FC_OK;
 }
 
-// Places empty tuples and dicts, for which nothing is sent.
+// Places empty tuples and dicts, which clients do not send.
 static fc_status_t place_constants(const fc_inputs_t *inputs, fc_error_t *err) {
   const fc_leaves_t *leaves = &inputs->model->arguments;
   for (uint32_t i = 0; i < leaves->count; i++) {
@@ -73,7 +74,7 @@ void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
   fc_typed_begin(typed, op, members);
 }
 
-// Checks that the shape is [1] or [], as that of a single value must be.
+// Checks that the shape is [1] or [], as the shape of a single value must be.
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err) {
   if (typed->rank == 0 || (typed->rank == 1 && typed->dims[0] == 1)) {

@@ -21,22 +21,22 @@ typedef struct fc_inputs_t {
 fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
                             fc_error_t *err);
 
-// Is the input one value, whose shape may be [] or [1]?
+// True when the input is one value, whose shape may be [] or [1].
 bool fc_inputs_is_one(const fc_model_tensor_t *tensor);
-// Begins to read an input as a tensor. Fills `op` in, which must stay as long as `typed`.
-// For an input of one value, or a LIST, `op` says any dims, so that [] and [1] are both
-// read; fc_inputs_check_one checks them when they are known, but not for bytes that came
-// as a row of ui8.
+// Begins to read an input as a tensor. Fills in `op`, which must stay as long as
+// `typed`. For an input of one value, or a LIST, `op` allows any dims, so that [] and
+// [1] are both read. fc_inputs_check_one checks them once they are known; it is not
+// called for bytes that came as a row of ui8.
 void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
                     fc_op_t *op, fc_typed_t *typed);
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err);
-// Makes `value` the input: puts it where the function gets it, and counts the input as
+// Stores `value` as the input, where the function gets it, and counts the input as
 // given.
 fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
                             fc_value_t value, fc_error_t *err);
-// Makes `bytes`, which belong to the call, a whole input: elements of `dtype`, dense
-// and row-major; for a BYTES, ui8. The error names the input.
+// Takes `bytes`, which belong to the call, as a whole input: dense row-major elements
+// of `dtype`, or ui8 for a BYTES. The error names the input.
 fc_status_t fc_inputs_take(fc_inputs_t *inputs, uint32_t number,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_str_t bytes, fc_error_t *err);
@@ -47,12 +47,12 @@ fc_status_t fc_inputs_find(const fc_inputs_t *inputs, fc_str_t name,
                            uint32_t *out_number, fc_error_t *err);
 // FC_CODE_MISSING_ARGUMENT when an input was not given; the message names the first.
 fc_status_t fc_inputs_check(const fc_inputs_t *inputs, fc_error_t *err);
-// Fails because there is no `what` of that name.
+// Fails because no `what` has that name.
 fc_status_t fc_inputs_unknown(const fc_inputs_t *inputs, const char *what,
                               fc_str_t name, const fc_model_tensor_t *tensors,
                               uint32_t count, fc_error_t *err);
 // Puts "input 'x': " before the message of an error that is about the input's value or
-// raw bytes, and locates the error. `tensor` NULL: does nothing.
+// raw bytes, and locates the error. Does nothing if `tensor` is NULL.
 fc_status_t fc_inputs_name(const fc_inputs_t *inputs,
                            const fc_model_tensor_t *tensor, fc_status_t status,
                            fc_error_t *err);

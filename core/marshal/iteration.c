@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of steps. What it needs from run to run lies in the carry: a state, then lists
-// of feeds, of results to emit, and of words that say how to get to the leaves of trees.
+// The loop of steps. What it needs from run to run lies in the carry: a state, then
+// lists of feeds, of results to write, and of words that say how to reach the leaves of
+// trees.
 #include "marshal/iteration.h"
 
 #include "base/float_format.h"
@@ -23,7 +24,8 @@ typedef struct state_t {
   uint32_t int64_string;  // fc_options_t, as numbers that can be checked
   uint32_t results;
   uint8_t equals[16];
-  // Of the step that failed, if its run had others to tell of. FC_OK: none has.
+  // The error of a step that failed after other steps of its run had succeeded.
+  // FC_OK: there is none.
   fc_error_t error;
 } state_t;
 
@@ -46,7 +48,7 @@ typedef struct keep_t {
   char name[FC_STORE_NAME_MAX + 1];
 } keep_t;
 
-// The lists of a state, which the carry holds.
+// The parts of a state, which lie in the carry.
 typedef struct view_t {
   state_t *state;
   feed_t *feeds;
@@ -77,7 +79,7 @@ static size_t size_of(const state_t *state) {
 // ---------------------------------------------------------------------------
 // Begin
 
-// The leaves of one argument and of the result that it gets.
+// The leaves of one argument, and those of the result that feeds it.
 typedef struct pair_t {
   const fc_repeat_feed_t *feed;
   const fc_leaf_way_t *from;
@@ -97,14 +99,15 @@ static const fc_leaf_way_t *first_way(const fc_leaves_t *leaves,
   return &leaves->ways[first];
 }
 
-// True for a leaf that a value has: a null or an empty tuple has none.
+// True for a leaf that has a value; a null or an empty tuple has none.
 static bool is_fed(const fc_leaf_way_t *from, const fc_leaf_way_t *to) {
   return from->raw_index >= 0 && to->raw_index >= 0 &&
          from->op->kind != FC_TYPE_NULL && from->op->kind != FC_TYPE_TUPLE &&
          from->op->kind != FC_TYPE_DICT;
 }
 
-// repeat.c has compared the two trees, so they have the same leaves.
+// Pairs the leaves of each feed. repeat.c has compared the two trees, so they
+// have the same leaves.
 static fc_status_t find_pairs(fc_frame_t *frame, const fc_repeat_t *repeat,
                               pair_t **out_pairs, fc_error_t *err) {
   fc_leaves_t arguments, results;
@@ -128,7 +131,8 @@ static fc_status_t find_pairs(fc_frame_t *frame, const fc_repeat_t *repeat,
   return FC_OK;
 }
 
-// Leaves out what is the store's, or placed by each step. What is fed is a copy.
+// Leaves out values of the store and values that each step places. A fed value
+// is a copy.
 static void leave_out(fc_frame_t *frame, const fc_repeat_t *repeat,
                       const pair_t *pairs) {
   const fc_plan_t *plan = frame->plan;
@@ -197,7 +201,7 @@ static state_t measure(const fc_frame_t *frame, const fc_repeat_t *repeat,
   return state;
 }
 
-// Fills in a feed, and marks its argument in the carry as one that is fed.
+// Fills in a feed, and marks its argument in the carry as fed.
 static void put_feed(fc_carry_t *carry, const fc_plan_t *plan,
                      const pair_t *pair, uint32_t leaf, feed_t *feed,
                      uint32_t *words, uint32_t *word_count) {
@@ -329,7 +333,8 @@ static fc_status_t fail_damaged(fc_error_t *err) {
                  "what the call keeps between its steps is damaged");
 }
 
-// The memory may have been in the hands of a process that runs the module's code.
+// Checks the carry, since a process that runs the module's code may have
+// written to it.
 static fc_status_t open_carry(fc_carry_t *carry, const fc_plan_t *plan,
                               fc_error_t *err) {
   FC_TRY(fc_carry_open(carry, plan, err));
@@ -381,7 +386,8 @@ static fc_status_t write_done(fc_encoder_t *encoder, const fc_iteration_t *it,
 // ---------------------------------------------------------------------------
 // "until"
 
-// True when two elements are the same number: 0 is -0, and a NaN is a NaN.
+// True when two elements are the same number: 0 equals -0, and any NaN equals
+// any NaN.
 static bool same_part(fc_dtype_t dtype, const uint8_t *a, const uint8_t *b) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const fc_float_format_t *format = &fc_float_formats[dtype];
@@ -428,7 +434,8 @@ static fc_status_t cannot(const fc_encoder_t *encoder, const feed_t *feed,
                  owner, why);
 }
 
-// What the types leave open. Names of dims are compared when the step begins.
+// Checks what the types leave open. The names of dims are compared when the
+// step begins.
 static fc_status_t check_tensor(const fc_encoder_t *encoder, const feed_t *feed,
                                 const fc_op_t *to, const fc_tensor_t *tensor,
                                 size_t count, fc_error_t *err) {
@@ -449,8 +456,8 @@ static fc_status_t check_tensor(const fc_encoder_t *encoder, const feed_t *feed,
                 "more elements than the limit", err);
 }
 
-// Copies what lies in the carry to memory that stays as it is while the carry changes.
-// NULL: it is where it is to be.
+// If *data lies in the carry, copies it to memory that does not move when the carry
+// changes. *data becomes NULL if the bytes are already in their place.
 static fc_status_t move_out(fc_frame_t *frame, const fc_carry_t *carry,
                             const fc_carry_place_t *place, const void **data,
                             size_t size, fc_error_t *err) {
@@ -494,8 +501,8 @@ static fc_status_t take_tensor(fc_encoder_t *encoder, const fc_carry_t *carry,
   return FC_OK;
 }
 
-// Finds the value of a feed, so that it can be stored when all were found: one feed may
-// write where the value of another lies.
+// Finds the value of a feed. It is stored only after all were found, because one feed
+// may write where the value of another lies.
 static fc_status_t take(fc_encoder_t *encoder, const fc_iteration_t *it,
                         const fc_carry_t *carry, const view_t *view,
                         const feed_t *feed, fc_value_t *out_value,
@@ -554,7 +561,8 @@ static fc_status_t lend(const fc_carry_t *carry, fc_frame_t *frame,
   return FC_OK;
 }
 
-// The function has returned: is this the last step? Then its results are kept.
+// Finds out, after the call of a step, whether it is the last. If so, its
+// results are kept.
 static fc_status_t find_end(const fc_iteration_t *it, fc_frame_t *frame,
                             const view_t *view, fc_iteration_end_t *out_end,
                             fc_error_t *err) {
@@ -577,7 +585,8 @@ static fc_status_t find_end(const fc_iteration_t *it, fc_frame_t *frame,
   return FC_OK;
 }
 
-// What follows the call of a step: its line, and the next arguments or the last line.
+// Does what follows the call of a step: writes its line, and then stores the next
+// arguments or writes the last line.
 static fc_status_t finish_step(fc_encoder_t *encoder, const fc_iteration_t *it,
                                fc_carry_t *carry, view_t *view,
                                fc_iteration_end_t end, fc_error_t *err) {
@@ -609,7 +618,7 @@ static fc_status_t make_step(const fc_iteration_t *it, fc_frame_t *frame,
   return FC_OK;
 }
 
-// Was a step ended from outside, which may have written half of a value?
+// True when a step was ended from outside and may have written half of a value.
 static bool is_torn(const fc_iteration_t *it, const state_t *state,
                     fc_status_t status) {
   const bool writes = state->loan_count || state->keep_count ||
@@ -635,7 +644,7 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
   fc_error_t failed = {0};
   fc_status_t status = FC_OK;
   out->steps = view.state->step;
-  // The carry may have been in the hands of a module.
+  // A module may have written to the carry.
   const bool stored = view.state->loan_count || view.state->keep_count;
   if (stored && !iteration->store) return fail_damaged(err);
   carry->lend = stored ? lend : NULL;
@@ -656,7 +665,8 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
     if (err) *err = failed;
     return status;
   }
-  // A value that could not be stored may have moved the block.
+  // A value that could not be stored may have moved the block, so the view is
+  // made again.
   view_of(carry).state->error = failed;
   return FC_OK;
 }

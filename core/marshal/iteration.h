@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A function called many times in a row, on a worker: results feed the arguments of the
+// A function called many times in a row, on a worker. Results feed the arguments of the
 // next step (repeat.h), and each step writes a line. A run makes as many steps as its
-// caller wants; between two runs there is nothing but the block of fc_carry_t, so the
-// next run may be on another frame, another instance, in another process.
+// caller wants. Between two runs only the block of fc_carry_t remains, so the next run
+// may be on another frame, another instance, or in another process.
 //
 //   begin:  fc_frame_begin, fc_iteration_begin, fc_frame_end
 //   then:   fc_iteration_run, until it says that the end is not FC_ITERATION_MORE
 //
-// Each step is a call like any other: its results have the bits that a call of its own
-// would have, and its line the text.
+// Each step is a call like any other: its results and the text of its line are the same
+// as if the step were a separate call.
 #ifndef FARCALL_MARSHAL_ITERATION_H_
 #define FARCALL_MARSHAL_ITERATION_H_
 
@@ -17,13 +17,13 @@
 
 #define FC_ITERATION_TIMES_MAX UINT64_C(10000000)
 
-// With a store (fc_frame_set_store), references stand for the store's own memory in each
-// step, but for those of arguments that are fed: these are copies. State goes on from step
-// to step. What is to be kept is what the last step makes.
+// With a store (fc_frame_set_store), references stand for the store's own memory in
+// each step. References of fed arguments are different: they are copied. State goes on
+// from step to step. Results that the document keeps are those of the last step.
 
-// DECODE: a call document with "repeat" -> `carry`. `times_max` is the most steps that it
-// may ask for. Everything is checked but what a result shows only when it is there: dims
-// and element types that its type leaves open.
+// DECODE: a call document with "repeat" -> `carry`. `times_max` is the most steps that
+// the document may ask for. Everything is checked, except dims and element types of a
+// result that its type leaves open: they are checked when the result is there.
 fc_status_t fc_iteration_begin(fc_frame_t *frame, fc_str_t body,
                                uint64_t times_max, fc_carry_t *carry,
                                fc_error_t *err);
@@ -42,12 +42,12 @@ typedef struct fc_iteration_t {
   fc_store_t *store;               // of the call, NULL: none
   const fc_atomic_word_t *cancel;  // NULL: nobody ends it
   uint64_t deadline_ns;            // of each step of the run; 0: none
-  // Told how many steps were made, after each that another one follows: true ends the
-  // run. NULL: all steps are made.
+  // Called after each step that is followed by another one, with the number of steps
+  // made; true ends the run. NULL: all steps are made.
   bool (*pause)(void *context, uint64_t steps);
   void *context;
-  // What stands before each line of a step, before the last line, and after each: "", ""
-  // and "\n", or "data: ", "data: " and "\n\n".
+  // The text before each line of a step, before the last line, and after each line: "",
+  // "" and "\n", or "data: ", "data: " and "\n\n".
   fc_str_t before, last, after;
 } fc_iteration_t;
 
@@ -58,13 +58,14 @@ typedef struct fc_iterated_t {
 } fc_iterated_t;
 
 // CALL and ENCODE: makes the next steps and writes a line for each,
-// {"step":N,"results":[…]}, N from 1, and behind the last step
+// {"step":N,"results":[…]}, N from 1, and after the last step
 // {"done":"times"|"until","steps":N}. Ends the frame's call.
 //
-// Fails when a step fails; the message begins with its number. If this run has made other
-// steps before, it succeeds with what they have written, and the next run fails; but with
-// a store it fails at once when the step was stopped, for values may be torn. What was
-// written behind out->written bytes is no whole line: the caller cuts it off.
+// Fails when a step fails; the message begins with the number of the step. If this run
+// has made other steps before, it succeeds with what they have written, and the next
+// run fails. With a store it fails at once when the step was stopped, because values
+// may be half written. Bytes written after out->written are not a whole line: the
+// caller removes them.
 fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
                              fc_carry_t *carry, fc_sink_t *sink,
                              fc_iterated_t *out, fc_error_t *err);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Answers that need not be copied: the code that runs a call can send bytes of a result
-// from where they lie. Private to the library and its programs.
+// from the place where they lie. Private to the library and its programs.
 #ifndef FARCALL_MARSHAL_KEEPER_H_
 #define FARCALL_MARSHAL_KEEPER_H_
 
 #include "farcall/codec.h"
 
 typedef struct fc_keeper_t {
-  // ENCODE calls `keep` with the last bytes of an answer, when all bytes before them are
-  // in `sink`. True: whoever set the keeper sends `bytes` from where they lie, as the
-  // end of the answer, and ENCODE writes nothing more. False: ENCODE writes `bytes` to
+  // ENCODE calls `keep` with the last bytes of an answer, when all bytes before them
+  // are in `sink`. True: the code that set the keeper sends `bytes` itself, as the end
+  // of the answer, and ENCODE writes nothing more. False: ENCODE writes `bytes` to
   // `sink`.
   bool (*keep)(void *context, const fc_sink_t *sink, fc_str_t bytes);
   void *context;

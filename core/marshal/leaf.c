@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON text -> one scalar, tensor or byte buffer; the rules are in docs/abi.md, "Values".
-// fill.c, typed.c and bytes.c do what takes more than a token.
+// JSON text -> one scalar, tensor or byte buffer; the rules are in docs/abi.md,
+// "Values". fill.c, typed.c and bytes.c read values of more than one token.
 #include "marshal/leaf.h"
 
 #include "marshal/bytes.h"
@@ -14,8 +14,8 @@ static bool is_scalar_token(fc_json_token_t token) {
          token == FC_JSON_NULL;
 }
 
-// Fails because an array or an object stands for a scalar. The message says how a
-// scalar is sent.
+// Fails because an array or an object stands in place of a scalar. The message
+// says how a scalar is sent.
 static fc_status_t not_a_scalar(fc_frame_t *frame, fc_dtype_t dtype,
                                 fc_json_token_t token, fc_error_t *err) {
   const char *text = fc_dtype_info(dtype)->text;
@@ -44,7 +44,7 @@ static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
         fc_json_text_is(&frame->reader, FC_STR("ref"))) {
       return fc_read_reference(frame, op, dest, err);
     }
-    // What is wrong is the object.
+    // The error must point at the object.
     fc_json_reader_copy(&frame->reader, &frame->ahead);
   }
   if (fc_dtype_info(op->dtype)->part == op->dtype && !is_scalar_token(token)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks the plan's ops and writes down each leaf with its path and its way.
+// Walks the plan's ops and records each leaf with its path and its way.
 #include "marshal/leaves.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static fc_status_t put_ordinal(fc_sink_t *sink, uint32_t ordinal,
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// Writes a key, escaped as in RFC 6901, so that a slash in it does not separate keys.
+// Writes a key, escaped as in RFC 6901: an unescaped slash would separate keys.
 static fc_status_t put_key(fc_sink_t *sink, fc_str_t key, fc_error_t *err) {
   for (size_t i = 0; i < key.size; i++) {
     const char c = key.data[i];
@@ -55,8 +55,8 @@ static fc_status_t put_key(fc_sink_t *sink, fc_str_t key, fc_error_t *err) {
   return FC_OK;
 }
 
-// True for digits or nothing. A path reads them as a position, so no leaf has a
-// path by such a name.
+// True for digits or nothing. In a path such a text is a position, so no leaf
+// has a path by such a name.
 static bool is_position(fc_str_t text) {
   for (size_t i = 0; i < text.size; i++) {
     if (text.data[i] < '0' || text.data[i] > '9') return false;
@@ -64,7 +64,8 @@ static bool is_position(fc_str_t text) {
   return true;
 }
 
-// Records that `head` and the walk's path lead to the leaf that is added next.
+// Records that `head` and the walk's path form a path to the leaf that is added
+// next.
 static fc_status_t add_path(walk_t *walk, fc_str_t head, bool by_position,
                             fc_error_t *err) {
   const fc_str_t tail = fc_text_str(&walk->path);
@@ -120,7 +121,7 @@ static fc_status_t add_leaf(walk_t *walk, const fc_plan_param_t *param,
 }
 
 // The next child of the innermost level that still has one; NULL when all
-// levels are walked.
+// levels are finished.
 static const fc_op_t *next_op(walk_t *walk, int32_t *out_raw_index,
                               uint32_t *out_step_count, fc_error_t *err,
                               fc_status_t *out_status) {
@@ -185,7 +186,7 @@ static uint32_t count_ops(const fc_plan_param_t *params, uint32_t count) {
   return ops;
 }
 
-// Makes room for a leaf of every op.
+// Makes room for as many leaves as there are ops.
 static fc_status_t begin(walk_t *walk, fc_arena_t *arena, uint32_t capacity,
                          fc_error_t *err) {
   const size_t room = (size_t)capacity + 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds a function's values by path (fc_leaf_t, farcall/call.h). Leaves are made from a
-// plan, once for its model and once for each fc_call_t, and are immutable from then on.
+// plan, once for the plan's model and once for each fc_call_t, and are then immutable.
 #ifndef FARCALL_MARSHAL_LEAVES_H_
 #define FARCALL_MARSHAL_LEAVES_H_
 
 #include "farcall/call.h"
 #include "marshal/plan.h"
 
-// How to get to a leaf from the flat values of a call.
+// How to reach a leaf from the flat values of a call.
 typedef struct fc_leaf_way_t {
   const fc_plan_param_t *param;  // the argument or result that the leaf is part
                                  // of
@@ -19,8 +19,9 @@ typedef struct fc_leaf_way_t {
   const uint32_t *sizes;  // and how many items each of those lists has
 } fc_leaf_way_t;
 
-// One path of a leaf. A leaf has one that begins with the number of its argument or
-// result (`by_position`), and mostly another that begins with that one's name.
+// One path of a leaf. Each leaf has a path that begins with the number of its
+// argument or result (`by_position`). Most leaves also have one that begins
+// with the name.
 typedef struct fc_leaf_path_t {
   fc_str_t path;
   uint32_t leaf;
@@ -42,10 +43,10 @@ fc_status_t fc_leaves_of_results(const fc_plan_t *plan, fc_arena_t *arena,
                                  fc_leaves_t *out_leaves, fc_error_t *err);
 
 #define FC_LEAF_NONE UINT32_MAX
-// The leaf at `path`. When `path` goes on past a leaf, finds that leaf and
-// writes the rest of `path` to `out_rest`, which is empty for a whole path.
-// With `out_rest` NULL only whole paths are found. FC_LEAF_NONE when there is no such
-// leaf, or `path` ends in a slash.
+// The leaf at `path`. If `path` continues after a leaf, finds that leaf and writes the
+// rest of `path` to `out_rest`, which is empty for a whole path. If `out_rest` is NULL,
+// only whole paths are found. FC_LEAF_NONE when there is no such leaf, or when `path`
+// ends in a slash.
 uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
                         fc_str_t *out_rest);
 // The path by name that is nearest to `path`; empty if none is near.

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DECODE and ENCODE of the Open Inference Protocol as messages of Protocol Buffers,
-// ModelInferRequest and ModelInferResponse. Called by a worker, on a frame that was begun,
-// in place of fc_oip_decode and fc_oip_encode (oip.h). The functions below the line read
-// the beginning of a message, on any thread. docs/grpc.md has the rules.
+// ModelInferRequest and ModelInferResponse. Called by a worker, on a frame that was
+// begun, in place of fc_oip_decode and fc_oip_encode (oip.h). The functions below the
+// line read the beginning of a message, on any thread. docs/grpc.md has the rules.
 #ifndef FARCALL_MARSHAL_MESSAGE_H_
 #define FARCALL_MARSHAL_MESSAGE_H_
 
 #include "farcall/codec.h"
 
-// Raw tensors that are aligned as the function needs stay in the body, which must live as
-// long as the call, and which the function may write to. FC_CODE_BINARY_FRAMING when the
-// message is malformed, its raw entries and inputs do not add up, or an input has both
-// contents and raw bytes; FC_CODE_UNSUPPORTED_TYPE when the function is no model
-// (model.h). Errors about an input or output point at it: "/inputs/1".
+// Raw tensors that are aligned as the function needs stay in the body. So the body must
+// live as long as the call, and the function may write to it. FC_CODE_BINARY_FRAMING
+// when the message is malformed, its raw entries do not match its inputs, or an input
+// has both contents and raw bytes; FC_CODE_UNSUPPORTED_TYPE when the function is not a
+// model (model.h). Errors about an input or output point at it: "/inputs/1".
 fc_status_t fc_message_decode(fc_frame_t *frame, fc_str_t body,
                               fc_error_t *err);
-// Only after fc_message_decode. Every output has one raw entry, in order.
+// Call it only after fc_message_decode. Every output has one raw entry, in
+// order.
 fc_status_t fc_message_encode(fc_frame_t *frame, fc_str_t model,
                               fc_str_t version, fc_sink_t *sink,
                               fc_error_t *err);
@@ -24,34 +25,34 @@ fc_status_t fc_message_encode(fc_frame_t *frame, fc_str_t model,
 // ---------------------------------------------------------------------------
 // Beginnings
 
-// The names with which a message about a model begins, of a request that may be cut off.
-// They lie in the message or in `digits`: never copied.
+// The names at the beginning of a message about a model. The message may be cut off.
+// The names point into the message or into `digits`, so this struct must not be copied.
 typedef struct fc_message_names_t {
   fc_str_t model;
   fc_str_t version;  // data NULL: none
   bool complete;     // no more of them can come
   char digits[24];   // of a version that comes as a number
 } fc_message_names_t;
-// `is_all`: `message` is not cut off. FC_CODE_BINARY_FRAMING.
+// `is_all`: `message` is not cut off. Fails with FC_CODE_BINARY_FRAMING.
 fc_status_t fc_message_names(fc_str_t message, bool is_all,
                              fc_message_names_t *out_names, fc_error_t *err);
 // The bytes in front of the first raw tensor; 0: it does not stand within this beginning.
 uint64_t fc_message_raw(fc_str_t begin);
 
-// What the client calls its request, as far as that stands within the beginning of the
-// message; "" if it does not.
+// The client's id of its request; "" if the id is not within this beginning of the
+// message.
 fc_str_t fc_message_id(fc_str_t begin);
 
-// What the parameters of a request say of its sequence: "sequence_id", a text or a number,
-// "sequence_start" and "sequence_end".
+// The parameters of a request that describe its sequence: "sequence_id", a text or a
+// number, "sequence_start" and "sequence_end".
 typedef struct fc_message_sequence_t {
   fc_str_t text;    // "": the id is no text
   uint64_t number;  // 0: it is no number
   bool starts;
   bool ends;
 } fc_message_sequence_t;
-// Reads them as far as they stand in front of the inputs, where `most` bytes may be.
-// FC_CODE_BINARY_FRAMING.
+// Reads these parameters if they stand before the inputs and within the first `most`
+// bytes. FC_CODE_BINARY_FRAMING.
 fc_status_t fc_message_sequence(fc_str_t message, size_t most,
                                 fc_message_sequence_t *out_sequence,
                                 fc_error_t *err);

@@ -4,7 +4,8 @@
 #include "base/proto.h"
 #include "marshal/oip_read.h"
 
-// Raw tensors: in a request and in a response, numbers and their tags.
+// The numbers of the raw tensors, in a request and in a response, and their
+// tags.
 enum { REQUEST_RAW = 7, RESPONSE_RAW = 6 };
 #define TAG(number) ((char)((number) << 3 | FC_PROTO_BYTES))
 
@@ -42,7 +43,8 @@ static fc_status_t add(fc_builder_t *builder, const fc_echo_tensor_t *tensor,
                    "'%s' is of the type '%s', which is not known here", name,
                    type);
   }
-  // The argument and the result each get a node: a node cannot stand twice in a tree.
+  // The argument and the result get separate nodes, since a node has only one place in
+  // a tree.
   for (int i = 0; i < 2; i++) {
     const uint32_t node = is_texts ? make_texts(builder, tensor)
                                    : make_tensor(builder, tensor, dtype);
@@ -53,7 +55,7 @@ static fc_status_t add(fc_builder_t *builder, const fc_echo_tensor_t *tensor,
   return FC_OK;
 }
 
-// Names of answers stand behind '=', so none is a position.
+// Names of answers are put after '=', so that none is taken as a position.
 static fc_status_t add_answer(fc_builder_t *builder,
                               const fc_echo_tensor_t *tensor, fc_error_t *err) {
   fc_text_t text;
@@ -65,7 +67,8 @@ static fc_status_t add_answer(fc_builder_t *builder,
   return status;
 }
 
-// A request has the names, not their paths. The model is this echo's alone.
+// A request has the names, not their paths. The model may be changed, since
+// only this echo uses it.
 static fc_status_t name_outputs(fc_echo_t *echo,
                                 const fc_echo_tensor_t *tensors, size_t count,
                                 fc_error_t *err) {
@@ -111,7 +114,7 @@ void fc_echo_destroy(fc_echo_t *echo) {
 // ---------------------------------------------------------------------------
 // Messages
 
-// Gives the raw tensors another number, where they have one.
+// Changes the number of the raw tensors from `from` to `to`.
 static fc_status_t renumber(fc_str_t message, uint32_t from, uint32_t to,
                             fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(message);
@@ -131,7 +134,8 @@ static fc_str_t between(const char *begin, const char *end) {
   return fc_str_make(begin, (size_t)(end - begin));
 }
 
-// How a path says a name that may look like one, or like a position: "=a~1b" for "a/b".
+// Writes a name as a path, even if it looks like a path or a position: "=a~1b" for
+// "a/b".
 static fc_status_t put_path(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, FC_STR("="), err));
   for (size_t i = 0; i < name.size; i++) {
@@ -153,7 +157,7 @@ static size_t path_size(fc_str_t name) {
   return size;
 }
 
-// An output, {1 name, …}, with a path for its name.
+// Writes an output, {1 name, …}, with a path instead of its name.
 static fc_status_t put_output(fc_sink_t *sink, fc_str_t message,
                               fc_error_t *err) {
   const fc_proto_row_t row = {1, FC_PROTO_TEXT, 0};
@@ -162,7 +166,7 @@ static fc_status_t put_output(fc_sink_t *sink, fc_str_t message,
   const size_t size = path_size(name);
   FC_TRY(fc_proto_put_head(sink, 5, message.size + fc_proto_bytes_size(1, size),
                            err));
-  // Of two names the last one counts.
+  // If a message has two names, the last one counts.
   FC_TRY(fc_sink_put(sink, message, err));
   FC_TRY(fc_proto_put_head(sink, 1, size, err));
   return put_path(sink, name, err);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ModelInfer from the client's side: a call document becomes a ModelInferRequest, and a
-// ModelInferResponse an answer. A request and a response differ in one number, so each is
-// made and read by what serves them (message.h). Frames are those of echoes: functions
-// whose results are their arguments, here a model's inputs, or its outputs.
+// ModelInferResponse becomes an answer. A request and a response differ in one number,
+// so the code that serves them (message.h) also makes and reads them. The frames are
+// those of echoes: functions whose results are their arguments, here a model's inputs
+// or outputs.
 #ifndef FARCALL_MARSHAL_MESSAGE_CLIENT_H_
 #define FARCALL_MARSHAL_MESSAGE_CLIENT_H_
 
 #include "marshal/message.h"
 
-// The function whose arguments and results are these tensors. The caller destroys both.
+// A function whose arguments and results are the same tensors. The caller destroys
+// both.
 typedef struct fc_echo_t {
   fc_signature_t *signature;
   fc_plan_t *plan;
@@ -22,21 +24,21 @@ typedef struct fc_echo_tensor_t {
   int64_t dims[FC_RANK_MAX];  // negative: of any size
 } fc_echo_tensor_t;
 
-// Of inputs, or of outputs (`is_answer`). Names are borrowed. FC_CODE_UNSUPPORTED_TYPE
-// for a datatype that is not known.
+// Makes an echo of inputs, or of outputs (`is_answer`). Names are borrowed.
+// FC_CODE_UNSUPPORTED_TYPE for an unknown datatype.
 fc_status_t fc_echo_make(const fc_echo_tensor_t *tensors, size_t count,
                          bool is_answer, fc_echo_t *out_echo,
                          fc_error_t *err) FC_MUST_CHECK;
 void fc_echo_destroy(fc_echo_t *echo);  // a zeroed one is allowed
 
-// Writes the request. `frame` was begun with an echo of the inputs and has decoded a call
-// document.
+// Writes the request. `frame` was begun with an echo of the inputs and has decoded a
+// call document.
 fc_status_t fc_message_put_request(fc_frame_t *frame, fc_str_t model,
                                    fc_str_t version, fc_text_t *out,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Writes {"results":[…]} of a response. `frame` was begun with an echo of the outputs;
-// `asked` is that of the request. `copy`, empty, takes the response, and must stay until
-// the frame ends.
+// Writes {"results":[…]} from a response. `frame` was begun with an echo of the
+// outputs; `asked` is the frame of the request. `copy`, which is empty, receives a copy
+// of the response, and must stay until the frame ends.
 fc_status_t fc_message_put_answer(fc_frame_t *frame, const fc_frame_t *asked,
                                   fc_str_t response, fc_text_t *copy,
                                   fc_sink_t *sink,

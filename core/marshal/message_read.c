@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ModelInferRequest -> flat values. Its fields are read one by one, so raw tensors stay
+// ModelInferRequest -> flat values. Fields are read one by one, so raw tensors stay
 // where they lie. Nothing recurses: each level of the message has its own function.
 #include <stddef.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static fc_status_t not_once(fc_error_t *err) {
   return fail(err, "the model's name and version stand in front, once");
 }
 
-// Says which input or output an error is about.
+// Adds to an error which input or output it is about.
 static fc_status_t point(const char *where, uint32_t number, fc_status_t status,
                          fc_error_t *err) {
   if (!err || status == FC_OK) return status;
@@ -92,7 +92,7 @@ static bool is_key(const parameter_t *parameter, const char *key) {
   return fc_str_equal(parameter->key, fc_str(key));
 }
 
-// Others mean nothing here, as in a document.
+// Parameters that are not known have no meaning here, as in a document.
 static fc_status_t take_parameter(const request_t *request, fc_str_t entry,
                                   fc_error_t *err) {
   parameter_t parameter;
@@ -122,7 +122,7 @@ static fc_status_t take_input_parameter(input_t *input, fc_str_t entry,
 // ---------------------------------------------------------------------------
 // Inputs
 
-// Dims are packed, or one field each.
+// Reads dims, which are packed, or one field each.
 static fc_status_t take_shape(input_t *input, const fc_proto_field_t *field,
                               fc_error_t *err) {
   fc_proto_t packed = fc_proto_begin(field->bytes);
@@ -187,8 +187,8 @@ static fc_status_t refuse_type(const fc_model_tensor_t *tensor, fc_str_t name,
   return status;
 }
 
-// The field of InferTensorContents that has the elements. FP16 and BF16 have none: they
-// come raw.
+// The field of InferTensorContents that has the elements. FP16 and BF16 have no field:
+// they come raw.
 static fc_elements_t contents_of(fc_dtype_t dtype) {
   if (!dtype) return (fc_elements_t){8, FC_PROTO_BYTES, false};
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
@@ -205,7 +205,7 @@ static fc_elements_t contents_of(fc_dtype_t dtype) {
   return (fc_elements_t){0};
 }
 
-// Says what type the value is of: NONE for texts.
+// Finds the type of the value; NONE for texts.
 static fc_status_t find_type(const input_t *input,
                              const fc_model_tensor_t *tensor,
                              fc_dtype_t *out_dtype, fc_error_t *err) {
@@ -270,8 +270,8 @@ static fc_status_t take_output(request_t *request, fc_str_t message,
 // ---------------------------------------------------------------------------
 // The request
 
-// Notes whether there are raw entries, which an input must know. Names of the model stand
-// in front, once: who routed the call has read only these.
+// Notes whether there are raw entries, because an input must know. The names of the
+// model must stand in front, once: the code that routed the call has read only these.
 static fc_status_t look_over(request_t *request, fc_str_t body,
                              fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(body);
@@ -393,7 +393,7 @@ fc_status_t fc_message_names(fc_str_t message, bool is_all,
     if (field.number == REQUEST_MODEL) out_names->model = field.bytes;
     else if (field.bytes.size) out_names->version = field.bytes;
   }
-  // Another field follows, or none can.
+  // The names are complete if another field follows, or if none can.
   out_names->complete = fc_proto_peek(wire, &field);
   if (!out_names->complete && is_all) {
     FC_TRY(fc_proto_next(&wire, &field, &more, err));

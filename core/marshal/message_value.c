@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements are counted before room for them is taken, so that a few bytes take no more
-// memory than the shape says.
+// Elements are counted before memory is taken for them, so that a few bytes take no
+// more memory than the shape says.
 #include "marshal/message_value.h"
 
 #include "marshal/strings.h"
@@ -20,7 +20,7 @@ fc_status_t fc_message_dim(uint64_t dim, int64_t dims[FC_RANK_MAX],
   return FC_OK;
 }
 
-// The next field of elements; *out_more false: there is none.
+// Finds the next field of elements; *out_more is false when there is none.
 static fc_status_t next_field(const fc_message_value_t *sent, fc_proto_t *wire,
                               fc_proto_field_t *field, bool *out_more,
                               fc_error_t *err) {
@@ -45,7 +45,7 @@ static fc_status_t next_field(const fc_message_value_t *sent, fc_proto_t *wire,
   }
 }
 
-// One element of a field: the next of packed ones, or the field's own.
+// Reads one element of a field: the next packed one, or the field's own value.
 static fc_status_t next_element(const fc_elements_t *of, fc_proto_t *packed,
                                 const fc_proto_field_t *field,
                                 uint64_t *out_value, fc_error_t *err) {
@@ -80,7 +80,8 @@ static bool is_bool(const fc_message_value_t *sent) {
   return fc_dtype_info(sent->dtype)->class_ == FC_DTYPE_CLASS_BOOL;
 }
 
-// Reads the elements; with `out`, `count` of which were counted before, writes them.
+// Reads the elements and counts them. If `out` is not NULL, also writes them there; it
+// has room for as many as an earlier call counted.
 static fc_status_t read_elements(fc_frame_t *frame,
                                  const fc_message_value_t *sent, uint8_t *out,
                                  size_t *in_out_count, fc_error_t *err) {
@@ -111,14 +112,14 @@ static fc_status_t read_elements(fc_frame_t *frame,
   return FC_OK;
 }
 
-// Makes raw bytes of the elements.
+// Converts the elements to raw bytes.
 static fc_status_t unpack(fc_frame_t *frame, const fc_message_value_t *sent,
                           const fc_typed_t *typed, fc_str_t *out_bytes,
                           fc_error_t *err) {
   const size_t size = fc_dtype_size(sent->dtype);
   size_t count = 0, wanted = 0;
   FC_TRY(read_elements(frame, sent, NULL, &count, err));
-  // Of the bytes only the size is looked at.
+  // Only the size of these bytes is used.
   FC_TRY(fc_typed_measure(frame, typed, fc_str_make("", count * size), &wanted,
                           err));
   uint8_t *data = fc_arena_alloc(&frame->tensors, count * size + 1, 64);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The value of an input that comes in a message of Protocol Buffers: raw, or as elements
-// that are fields. Private to message_read.c and tf_message_read.c.
+// The value of an input in a message of Protocol Buffers: raw, or as elements that are
+// fields. Private to message_read.c and tf_message_read.c.
 #ifndef FARCALL_MARSHAL_MESSAGE_VALUE_H_
 #define FARCALL_MARSHAL_MESSAGE_VALUE_H_
 
 #include "base/proto.h"
 #include "marshal/inputs.h"
 
-// Which field of a message has the elements of a type. Texts are FC_PROTO_BYTES.
+// The field of a message that has the elements of a type. Texts are
+// FC_PROTO_BYTES.
 typedef struct fc_elements_t {
   uint32_t number;  // 0: none has; they come raw
   uint8_t wire;     // fc_proto_type_t of one
@@ -26,12 +27,12 @@ typedef struct fc_message_value_t {
   bool among_others;  // fields of other numbers say other things
 } fc_message_value_t;
 
-// Adds a dim to the `*rank` that a shape has. FC_CODE_SHAPE_MISMATCH.
+// Adds a dim to a shape of `*rank` dims. FC_CODE_SHAPE_MISMATCH.
 fc_status_t fc_message_dim(uint64_t dim, int64_t dims[FC_RANK_MAX],
                            int32_t *rank, fc_error_t *err);
 
-// FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _DATA_LENGTH, _OUT_OF_RANGE,
-// _TENSOR_TOO_LARGE, _BINARY_FRAMING.
+// Reads the value. FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _DATA_LENGTH,
+// _OUT_OF_RANGE, _TENSOR_TOO_LARGE, _BINARY_FRAMING.
 fc_status_t fc_message_value(fc_inputs_t *inputs,
                              const fc_model_tensor_t *tensor,
                              const fc_message_value_t *sent,

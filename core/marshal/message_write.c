@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat results -> ModelInferResponse: what describes the outputs, then the raw bytes of
-// each. Clients index the raw entries unchecked, so each output has one.
+// Flat results -> ModelInferResponse: the descriptions of the outputs, then the raw
+// bytes of each. Clients index the raw entries without a check, so each output has one.
 #include <stdio.h>
 
 #include "base/proto.h"
@@ -17,7 +17,8 @@ enum {
   ANSWER_RAW
 };
 
-// Most clients read a message of 2 GiB at most, and its length has four bytes in front.
+// Most clients read messages of at most 2 GiB, and the length before a message has four
+// bytes.
 #define ANSWER_MAX ((uint64_t)INT32_MAX)
 
 static size_t shape_size(const fc_sent_t *sent, const int64_t *dims) {
@@ -52,7 +53,7 @@ static fc_status_t write_output(fc_oip_answer_t *answer, uint32_t number,
   return FC_OK;
 }
 
-// As a document says it: {"warning": "…"}.
+// Writes a warning as a document has it: {"warning": "…"}.
 static fc_status_t write_warning(fc_oip_answer_t *answer, fc_error_t *err) {
   char text[FC_OIP_WARNING];
   fc_sink_t *sink = answer->encoder.sink;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plan is shared by threads, so its model is published with one exchange: the
-// thread that comes second throws its own model away.
+// thread that comes second destroys its own model.
 #include "marshal/model.h"
 
 #include <stdlib.h>
 
 #define BLOCK_SIZE ((size_t)2 << 10)
 
-// What a leaf of unknown type is sent as.
+// The type as which a leaf of unknown type is sent.
 static const fc_op_t kAny = {.kind = FC_TYPE_TENSOR,
                              .rank = FC_RANK_DYNAMIC,
                              .raw = FC_RAW_NONE,
                              .span = 1};
 
-// What byte strings are read as where the type is unknown.
+// The type as which byte strings are read if the declared type is unknown.
 static const fc_op_t kTexts[] = {
     {.kind = FC_TYPE_LIST, .raw = FC_RAW_NONE, .span = 2, .child_count = 1},
     {.kind = FC_TYPE_BYTES,
@@ -122,8 +122,8 @@ static bool has_twins(const fc_leaves_t *leaves) {
   return false;
 }
 
-// The leaf's path that begins with the number of its argument or result, and not with
-// that one's name: no other leaf has the path.
+// The leaf's path that begins with the number, not the name, of its argument or result.
+// No other leaf has this path.
 static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
   for (uint32_t i = 0; i < leaves->path_count; i++) {
     const fc_leaf_path_t *path = &leaves->paths[i];
@@ -132,8 +132,8 @@ static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
   return fc_str(leaves->leaves[leaf].path);
 }
 
-// Lists the leaves that are sent: of arguments those that are not OUT, of results all,
-// but constants of neither.
+// Lists the leaves that are sent: arguments that are not OUT, and all results, in both
+// cases without constants.
 static fc_status_t list(fc_model_t *model, const fc_leaves_t *leaves,
                         const char *what, const fc_model_tensor_t **out_list,
                         uint32_t *out_count, const uint32_t **out_of,
@@ -196,7 +196,8 @@ static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
 
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err) {
-  // A plan is const to the threads that share it; they only ever change its model.
+  // A plan is const to the threads that share it; its model is the only part
+  // they change.
   fc_plan_t *own = (fc_plan_t *)(uintptr_t)plan;
   fc_model_t *model = atomic_load_explicit(&own->model, memory_order_acquire);
   if (!model) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A function as a model: its leaves as lists of tensors that have names, in the
-// order of the flat call. Protocols of tensors (OIP, npz) see a function in this way.
-// Made from a plan when it is first asked for, then immutable; any thread.
+// A function as a model: its leaves as lists of tensors that have names, in the order
+// of the flat call. Protocols of tensors (OIP, npz) see a function in this way. Made
+// from a plan on first use, then immutable; any thread.
 #ifndef FARCALL_MARSHAL_MODEL_H_
 #define FARCALL_MARSHAL_MODEL_H_
 
@@ -10,11 +10,13 @@
 
 // A leaf is sent as a tensor. A SCALAR has no dims. The shape of BYTES depends on the
 // protocol: [1] in the Open Inference Protocol, a row of ui8 in npy and safetensors. A
-// LIST or REFARRAY of BYTES is a tensor in the Open Inference Protocol alone. A leaf of
-// unknown type is a TENSOR of rank FC_RANK_DYNAMIC and dtype NONE: its value says both.
+// LIST or REFARRAY of BYTES is a tensor only in the Open Inference Protocol. A leaf of
+// unknown type is a TENSOR of rank FC_RANK_DYNAMIC and dtype NONE: its value states
+// both.
 typedef struct fc_model_tensor_t {
-  // Its path (farcall/call.h). If two leaves of the arguments have one path, all inputs
-  // have their paths by position; with leaves of the results, all outputs.
+  // The leaf's path (farcall/call.h). If two leaves of the arguments have the same
+  // path, the names of all inputs are paths by position. The same holds for results and
+  // outputs.
   fc_str_t name;
   const fc_op_t *op;
   const fc_leaf_way_t *way;
@@ -32,38 +34,40 @@ struct fc_model_t {
   bool has_texts;             // a tensor has several byte strings
   const uint32_t *input_of;   // by leaf, UINT32_MAX: it is not sent
   const uint32_t *output_of;  // by leaf
-  // Why the function is no model: FC_CODE_NONE when it is one.
+  // Why the function is not a model; FC_CODE_NONE if it is one.
   fc_error_t refused;
 };
 
-// Makes the model when it is first asked for. The model belongs to the plan and lives
-// as long. FC_CODE_UNSUPPORTED_TYPE when a value of the function is no tensor, such as
-// a list of tensors, or has an element type that the Open Inference Protocol lacks;
+// Makes the model on first use. The model belongs to the plan and lives as long.
+// FC_CODE_UNSUPPORTED_TYPE when a value of the function is not a tensor, such as a list
+// of tensors, or has an element type that the Open Inference Protocol lacks;
 // FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err);
 void fc_model_destroy(fc_model_t *model);  // NULL is allowed
 
-// FC_CODE_UNSUPPORTED_TYPE for a protocol whose arrays have no byte strings as elements,
-// when a tensor of the model has several.
+// Checks a model for a protocol whose arrays cannot have byte strings as elements.
+// FC_CODE_UNSUPPORTED_TYPE when a tensor of the model has several byte strings.
 fc_status_t fc_model_check_arrays(const fc_model_t *model, fc_error_t *err);
 
 // True when the elements are byte strings: a BYTES, or a LIST or REFARRAY of them.
 bool fc_model_is_text(const fc_op_t *op);
-// True for a leaf of unknown type. If its value are byte strings, it is read as this
-// list of them, in the Open Inference Protocol alone; one is a value of its own.
+// True for a leaf of unknown type. If its value is byte strings, it is read as the type
+// fc_model_texts, a list of them, or as a single BYTES if there is only one. Only the
+// Open Inference Protocol has such values.
 bool fc_model_is_any(const fc_op_t *op);
 const fc_op_t *fc_model_texts(void);
-// What a value of unknown type is written as: a BYTES, a LIST of them; NULL: neither.
+// The type as which a value of unknown type is written: a BYTES, or a LIST of them.
+// NULL if the value is neither.
 const fc_op_t *fc_model_texts_of(const fc_value_t *value);
-// The name of an input's or output's type in the Open Inference Protocol, never "":
-// "ANY" where the value says it.
+// The name of an input's or output's type in the Open Inference Protocol, never
+// "". It is "ANY" if only the value states the type.
 const char *fc_model_datatype(const fc_op_t *op);
-// The shape that the protocol's metadata says. It cannot say that any number of dims will
-// do: [-1] stands for it. Dims of any size are negative.
+// The shape in the protocol's metadata. The metadata cannot express that the number of
+// dims is free: [-1] stands for that. Dims of any size are negative.
 const int64_t *fc_model_shape(const fc_op_t *op, int32_t *out_rank);
 // The number of the input (with `arguments` and `input_of`) or output (with `results`
-// and `output_of`) of which `name` is a path, UINT32_MAX if there is none.
+// and `output_of`) of which `name` is a path; UINT32_MAX if there is none.
 uint32_t fc_model_find(const fc_leaves_t *leaves, const uint32_t *of,
                        fc_str_t name);
 // The name that somebody may have meant; "" if none is near.

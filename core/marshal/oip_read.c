@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request's document -> flat values, in one pass over its bytes but for looks ahead:
-// "name", "datatype" and "shape" say how to read an input, and may stand behind the
-// members for which they are needed. Unknown members are skipped, as the protocol wants.
+// A request's document -> flat values, in one pass over its bytes, with looks ahead:
+// "name", "datatype" and "shape" say how to read an input, and may stand after the
+// members that need them. Unknown members are skipped, as the protocol requires.
 #include "marshal/bytes.h"
 #include "marshal/inputs.h"
 #include "marshal/read.h"
@@ -40,8 +40,8 @@ static fc_status_t expect(request_t *request, fc_json_token_t wanted,
                         err);
 }
 
-// Reads the token `wanted`, or null as a member that was left out: Python's clients write
-// null for members that nobody has set.
+// Reads the token `wanted`, or null, which counts as a member that was left out:
+// Python's clients write null for members that were not set.
 static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
                                   bool *out_absent, fc_error_t *err) {
   fc_json_token_t token;
@@ -52,7 +52,7 @@ static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
                           fc_json_token_name(wanted), err);
 }
 
-// Reads an object, or null as one that was left out.
+// Reads an object, or null, which counts as an object that was left out.
 static fc_status_t read_object(request_t *request,
                                const fc_json_member_t *members, size_t count,
                                void *context, fc_error_t *err) {
@@ -63,8 +63,8 @@ static fc_status_t read_object(request_t *request,
                                        context, err);
 }
 
-// Reads the objects of an array, whose bracket was just read, by `read`, each of them from
-// behind its brace.
+// Reads the objects of an array, whose bracket was just read. `read` is called for each
+// object after its opening brace.
 static fc_status_t read_objects(request_t *request,
                                 fc_status_t (*read)(request_t *, fc_error_t *),
                                 fc_error_t *err) {
@@ -105,7 +105,7 @@ static fc_status_t fail_framing(request_t *request, fc_error_t *err,
 }
 
 // ---------------------------------------------------------------------------
-// What every form of a request does
+// Shared by every form of a request
 
 fc_status_t fc_oip_begin(fc_frame_t *frame, fc_inputs_t *inputs,
                          fc_oip_t **out_oip, fc_error_t *err) {
@@ -234,9 +234,9 @@ static void note_datatype(request_t *request, input_t *input, fc_str_t name) {
   if (fc_str_equal(name, FC_STR("BYTES"))) input->texts.op = fc_model_texts();
 }
 
-// A member stands before the one that says how it is read: reads on to find that text, and
-// comes back. Errors on the way are reported by the real pass. `value` true: what stands
-// next is that text.
+// A member stands before the one that says how to read it. Reads on to find the text of
+// `key`, and comes back. Errors on the way are ignored: the real pass reports them.
+// `value`: the text is the next value, so there is nothing to search.
 static void look_for(request_t *request, input_t *input, const char *key,
                      bool value,
                      void (*note)(request_t *request, input_t *input,
@@ -284,7 +284,8 @@ static fc_status_t read_datatype(request_t *request, input_t *input,
   return status;
 }
 
-// Reads "data", whose key was just read. null counts as if it were left out.
+// Reads "data", whose key was just read. null counts as a member that was left
+// out.
 static fc_status_t read_data(request_t *request, input_t *input,
                              fc_error_t *err) {
   fc_frame_t *frame = request->frame;
@@ -343,7 +344,8 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
     return read_object(request, kInputParameters,
                        FC_ARRAY_COUNT(kInputParameters), input, err);
   }
-  // Once is enough: a second look would see only some of the same members.
+  // One look ahead is enough: a second one would see only some of the same
+  // members.
   if (!input->tensor && !input->looked) {
     look_for(request, input, "name", false, note_name);
   }
@@ -371,7 +373,8 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
 
 static fc_status_t take_raw(request_t *request, input_t *input,
                             fc_error_t *err) {
-  // An empty tensor has no bytes, so nothing needs to say where they begin.
+  // An empty tensor has no bytes, so the start of the raw bytes need not be
+  // known.
   if (!request->has_raw && input->raw_size) {
     return fail_framing(request, err,
                         "raw bytes need Inference-Header-Content-Length");
@@ -394,7 +397,7 @@ static fc_status_t missing(request_t *request, const char *name,
   return status;
 }
 
-// An empty tensor is sent without data, too.
+// An empty tensor may also be sent without data.
 static fc_status_t check_empty(request_t *request, const input_t *input,
                                fc_error_t *err) {
   const fc_typed_t *typed = &input->typed;
@@ -405,7 +408,7 @@ static fc_status_t check_empty(request_t *request, const input_t *input,
   return count ? missing(request, "data", err) : FC_OK;
 }
 
-// The value of the session says its type, so the request need not.
+// The value of the session carries its type, so the request need not state it.
 static fc_status_t take_stored(request_t *request, input_t *input,
                                fc_error_t *err) {
   if (input->has_raw || input->typed.seen[FC_MEMBER_DATA]) {
@@ -415,8 +418,8 @@ static fc_status_t take_stored(request_t *request, input_t *input,
                         &input->value, err);
 }
 
-// All members were read. Takes raw bytes, if they are the value, and checks that the
-// value is complete.
+// Called when all members were read. Takes raw bytes if the value was sent raw, and
+// checks that the value is complete.
 static fc_status_t finish_value(request_t *request, input_t *input,
                                 fc_error_t *err) {
   fc_typed_t *typed = &input->typed;
@@ -548,8 +551,9 @@ static bool is_zero(fc_str_t number) {
   return true;
 }
 
-// Whoever makes the calls has read these, and given the call its store: else the answer
-// would be wrong. No sequence is 0, "", false or null.
+// Accepts the members of a sequence only if in_sequence is set: then the code that
+// makes the calls has read them and given the call its store. Otherwise the answer
+// would be wrong. 0, "", false and null mean that there is no sequence.
 static fc_status_t read_sequence(void *context, fc_error_t *err) {
   request_t *request = context;
   fc_json_token_t token;
@@ -621,8 +625,9 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // No document: the body is the one input
 
-// Works out the dims of an input that has `size` bytes. At most one dim may be open
-// (dynamic or named): the size says how large it is. fc_typed_take checks the rest.
+// Finds the dims of an input that has `size` bytes. At most one dim may be open
+// (dynamic or named); its size follows from `size`. fc_typed_take checks the
+// rest.
 static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, bool one,
                              size_t size, fc_error_t *err) {
   int32_t open = -1;
@@ -703,7 +708,8 @@ bool fc_oip_is_raw(const fc_frame_t *frame) {
   return false;
 }
 
-// A document that is cut off is no error here: an "id" before the cut counts.
+// A document that is cut off is not an error here: an "id" before the cut
+// counts.
 fc_str_t fc_oip_find_id(fc_str_t document) {
   fc_json_reader_t reader;
   fc_json_token_t token;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What decode keeps of a request for encode, and what both share of documents and
-// messages. Private to oip_*.c and message_*.c.
+// What decode keeps of a request for encode, and what documents and messages
+// share. Private to oip_*.c and message_*.c.
 #ifndef FARCALL_MARSHAL_OIP_READ_H_
 #define FARCALL_MARSHAL_OIP_READ_H_
 
@@ -9,7 +9,7 @@
 #include "marshal/inputs.h"
 #include "marshal/oip.h"
 
-// How one output is sent, where the request has chosen outputs (fc_oip_t.chosen).
+// How an output is sent if the request has chosen outputs (fc_oip_t.chosen).
 enum {
   FC_OIP_ABSENT,  // not at all
   FC_OIP_UNSAID,  // as fc_oip_t.raw says
@@ -30,19 +30,22 @@ typedef struct fc_oip_t {
   uint8_t *forms;   // FC_OIP_*, by output; ABSENT until the request names it
 } fc_oip_t;
 
-// Begins a request: its inputs, and frame->oip, which lasts as long as the call.
+// Begins a request: its inputs, and frame->oip, which is valid as long as the
+// call.
 fc_status_t fc_oip_begin(fc_frame_t *frame, fc_inputs_t *inputs,
                          fc_oip_t **out_oip, fc_error_t *err);
-// Finds an input as fc_inputs_find does, but the only one may have any name, since some
-// clients know no names.
+// Does the same as fc_inputs_find, except that a single input may have any name, since
+// some clients send no names.
 fc_status_t fc_oip_find(const fc_inputs_t *inputs, fc_oip_t *oip, fc_str_t name,
                         uint32_t *out_number, fc_error_t *err);
-// Finds an output that the request names, once. fc_oip_ask: it is sent, in this form.
+// fc_oip_choose finds an output that the request names; naming it twice is an error.
+// fc_oip_ask marks an output as sent in this form.
 fc_status_t fc_oip_choose(const fc_inputs_t *inputs, fc_oip_t *oip,
                           fc_str_t name, uint32_t *out_number, fc_error_t *err);
 void fc_oip_ask(fc_oip_t *oip, uint32_t number, uint8_t form);
 
-// One output that is sent. Byte strings have `texts` and no tensor but its dims.
+// One output that is sent. For byte strings only `texts` and the dims of the
+// tensor are set.
 typedef struct fc_sent_t {
   fc_tensor_t tensor;
   const fc_value_t *texts;
@@ -66,14 +69,14 @@ static inline uint32_t fc_oip_output_at(const fc_oip_answer_t *answer,
                                         uint32_t place) {
   return answer->oip->chosen ? answer->oip->order[place] : place;
 }
-// What the answer says if the only input came by another name.
+// The warning of an answer whose only input came under another name.
 #define FC_OIP_WARNING 240
 fc_str_t fc_oip_print_warning(const fc_oip_t *oip, char out[FC_OIP_WARNING]);
-// Finds the value of an output, checked, and the name of its type.
+// Finds and checks the value of an output, and finds the name of its type.
 fc_status_t fc_oip_find_output(fc_oip_answer_t *answer, uint32_t number,
                                fc_sent_t *sent, const char **out_datatype,
                                fc_error_t *err);
-// Writes its bytes. `last`: nothing follows.
+// Writes the bytes of an output. `last`: nothing follows them.
 fc_status_t fc_oip_write_raw(fc_oip_answer_t *answer, const fc_sent_t *sent,
                              bool last, fc_error_t *err);
 

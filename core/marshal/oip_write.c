@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat results -> a document, followed by the bytes of the outputs that were asked for
-// raw. Also the lists of a model's metadata.
+// Flat results -> a document, followed by the bytes of the outputs that are sent raw.
+// Also writes the lists of a model's metadata.
 #include <stdio.h>
 
 #include "base/utf8.h"
@@ -20,7 +20,7 @@ static fc_status_t write_shape(fc_sink_t *sink, const int64_t *dims,
   FC_TRY(put(sink, "[", err));
   for (int32_t i = 0; i < rank; i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    // A dim that the signature leaves open is -1, whether it has a name or none.
+    // A dim that the signature leaves open, named or not, is written as -1.
     FC_TRY(fc_json_write_i64(sink, dims[i] < 0 ? -1 : dims[i], err));
   }
   return put(sink, "]", err);
@@ -67,7 +67,7 @@ static fc_status_t write_data(fc_oip_answer_t *answer, const fc_sent_t *sent,
                              sent->tensor.data, false, err);
 }
 
-// Sets what an output of byte strings has: its elements, dims and size.
+// Sets the elements, dims and size of an output of byte strings.
 static fc_status_t find_texts(fc_oip_answer_t *answer, const fc_op_t *op,
                               const fc_value_t *value, fc_sent_t *sent,
                               fc_error_t *err) {
@@ -97,7 +97,7 @@ static fc_status_t find_texts(fc_oip_answer_t *answer, const fc_op_t *op,
   return FC_OK;
 }
 
-// The datatype of a tensor that said its type itself.
+// The datatype of a tensor whose type is known only from its value.
 static fc_status_t find_datatype(const fc_oip_answer_t *answer,
                                  fc_dtype_t dtype, const char **out_datatype,
                                  fc_error_t *err) {

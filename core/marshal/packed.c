@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays in and out, by the names of a model's inputs and outputs.
+// Reads and writes arrays, by the names of a model's inputs and outputs.
 #include "marshal/packed.h"
 
 #include <stdio.h>
@@ -39,8 +39,8 @@ static fc_status_t read_npy(fc_inputs_t *inputs, fc_str_t body,
   return take_array(inputs, 0, body, err);
 }
 
-// numpy.savez calls arrays without a name arr_0, arr_1, …: they are inputs by position,
-// unless an input has that name.
+// numpy.savez names arrays without a name arr_0, arr_1, … They are inputs by position,
+// unless an input has such a name.
 static bool find_numbered(const fc_inputs_t *inputs, fc_str_t name,
                           uint32_t *out_number) {
   const fc_model_t *model = inputs->model;
@@ -80,8 +80,8 @@ static fc_status_t read_entry(fc_inputs_t *inputs, const fc_zip_entry_t *entry,
                    entry->size, inputs->allowance);
   }
   inputs->allowance -= entry->size;
-  // Inflated bytes move to memory of the call that is aligned: elements are then aligned
-  // as far as they are within their file.
+  // Inflated bytes are moved to aligned memory of the call, so that an element is
+  // aligned if its offset in the file is.
   fc_text_t text;
   fc_text_init(&text, frame->allocator, SIZE_MAX);
   fc_status_t status =
@@ -121,8 +121,8 @@ fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
   FC_TRY(fc_inputs_begin(&inputs, frame, err));
   FC_TRY(fc_model_check_arrays(inputs.model, err));
   inputs.allowance = most < bound ? most : bound;
-  // An empty document, so that errors about .npy and .npz files get offset 0 and
-  // pointer "".
+  // The reader gets an empty document, so that errors about .npy and .npz files
+  // have offset 0 and pointer "".
   fc_frame_read(frame, body.data, 0);
   FC_TRY(kRead[form](&inputs, body, err));
   FC_TRY(fc_inputs_check(&inputs, err));

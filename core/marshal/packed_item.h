@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What packed.c and packed_safetensors.c share. Private to the two.
+// Shared by packed.c and packed_safetensors.c, and private to them.
 #ifndef FARCALL_MARSHAL_PACKED_ITEM_H_
 #define FARCALL_MARSHAL_PACKED_ITEM_H_
 
@@ -8,7 +8,7 @@
 #include "marshal/inputs.h"
 #include "value/npy.h"
 
-// A result: its name, and what it is as an array. A BYTES is a row of ui8.
+// A result: its name, and its value as an array. A BYTES is a row of ui8.
 typedef struct fc_packed_item_t {
   fc_str_t name;
   fc_npy_t array;

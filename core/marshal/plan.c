@@ -13,7 +13,8 @@
 #include "base/utf8.h"
 #include "base/width.h"
 
-// The same walk is done twice: with the pools NULL it counts, then it fills.
+// The same walk is done twice: first it counts, with the pools NULL, then it
+// fills them.
 typedef struct compiler_t {
   const fc_signature_t *signature;
   fc_op_t *ops;
@@ -129,8 +130,8 @@ static void close_node(compiler_t *compiler, const open_node_t *done) {
   if (done->is_dict) sort_keys(&compiler->keys[op->keys], op->child_count);
 }
 
-// Adds the subtree of `node` in preorder. `raw` is its raw index; FC_RAW_NONE: the nodes
-// have their own in the signature.
+// Adds the subtree of `node` in preorder. `raw` is the raw index of the node; with
+// FC_RAW_NONE the nodes have their raw indices from the signature.
 static fc_status_t add_tree(compiler_t *compiler, uint32_t node, int32_t raw,
                             fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
@@ -184,8 +185,8 @@ static void add_param(compiler_t *compiler, fc_plan_param_t *list,
   list[at] = (fc_plan_param_t){name, &compiler->ops[op], number};
 }
 
-// Adds the arguments of a function with a root_tree signature: the children of the root
-// are what a client sends, or the root itself when it is no tuple or dict.
+// Adds the arguments of a function with a root_tree signature. They are the children of
+// the root, or the root itself if it is not a tuple or dict.
 static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
   const fc_param_t *root = &signature->arguments[0];
@@ -217,8 +218,9 @@ static const fc_state_decl_t *state_of(const fc_signature_t *signature,
   return NULL;
 }
 
-// Adds an argument that is state. What is written in place must be what the store has: no
-// packed form of it, and the result is added later.
+// Adds an argument that is state. If it is written in place, its memory must be the
+// store's, so types that are passed in packed form are refused. The result is added
+// later.
 static fc_status_t add_state(compiler_t *compiler, uint32_t argument,
                              fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
@@ -386,7 +388,7 @@ static fc_status_t refuse(const fc_signature_t *signature, fc_error_t *err) {
                  FC_STR_ARG(reason));
 }
 
-// Marks the names of dims that stand in what the client sends.
+// Marks the names of dims that occur in values that the client sends.
 static void mark_sent_names(const fc_plan_t *plan, bool *sent) {
   for (uint32_t i = 0; i < plan->input_count; i++) {
     const fc_op_t *op = plan->inputs[i].op;
@@ -400,7 +402,7 @@ static void mark_sent_names(const fc_plan_t *plan, bool *sent) {
 }
 
 // Checks that each OUT argument is a tensor of a known type, and that the size of its
-// storage follows from what is sent.
+// storage follows from the values that are sent.
 static fc_status_t check_stores(const fc_plan_t *plan, fc_error_t *err) {
   bool sent[FC_DIM_NAMES_MAX] = {false};
   mark_sent_names(plan, sent);

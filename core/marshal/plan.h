@@ -3,8 +3,8 @@
 // The plan: a signature compiled into a linear array of ops that decode and encode
 // interpret without recursion. Each argument and result has one op for each node of its
 // type, in preorder; OUT and INOUT arguments have ops as results, too. Not public.
-// Immutable once its entries are set, but for its model (model.h) and a count (written.h);
-// any thread.
+// Immutable once its entries are set, except for its model (model.h) and a counter
+// (written.h); any thread.
 #ifndef FARCALL_MARSHAL_PLAN_H_
 #define FARCALL_MARSHAL_PLAN_H_
 
@@ -20,8 +20,8 @@ typedef struct fc_op_t {
   uint8_t flavor;  // fc_flavor_t
   uint8_t lead;    // dims of `whole` that stand before these dims
   int32_t rank;
-  // The value's place among the values of the flat call (its raw index). FC_RAW_NONE:
-  // there is none, because the value is an item of the container above, a container whose
+  // The value's place among the values of the flat call (its raw index). FC_RAW_NONE if
+  // it has no place, because it is an item of the container above, a container whose
   // leaves have places of their own, or a NULL.
   int32_t raw;
   uint32_t span;  // ops of the subtree, itself included
@@ -29,8 +29,8 @@ typedef struct fc_op_t {
   uint32_t keys;  // DICT: its first entry of fc_plan_t.keys
   const int64_t *dims;
   fc_str_t key;  // in a DICT
-  // The tensor of which this is a row, if it is one that no plan has: messages name its
-  // dims.
+  // If this op is a row of a tensor that was made for a request and is in no plan: the
+  // whole tensor, whose dims messages name.
   const struct fc_op_t *whole;
 } fc_op_t;
 
@@ -39,7 +39,7 @@ static inline const fc_op_t *fc_op_next(const fc_op_t *op) {
   return op + op->span;
 }
 
-// A name; lists of names are in bytewise order, for binary search.
+// A name. Lists of names are sorted bytewise, for binary search.
 typedef struct fc_plan_key_t {
   fc_str_t name;
   const fc_op_t *op;
@@ -61,7 +61,7 @@ typedef struct fc_plan_state_t {
   const int64_t *shape;   // of its first zeros
 } fc_plan_state_t;
 
-// What state is at first; a tensor has no data yet.
+// The initial value of a state; a tensor has no data yet.
 static inline fc_value_t fc_plan_zeros(const fc_plan_state_t *state) {
   const fc_op_t *op = state->param.op;
   if (op->kind == FC_TYPE_SCALAR) {
@@ -77,22 +77,23 @@ struct fc_plan_t {
   const fc_signature_t *signature;
   const fc_op_t *ops;
   const fc_plan_key_t *keys;
-  // What the client sends, in order. Only the first `positional_count` may be
-  // given by position.
+  // The values that the client sends, in order. Only the first
+  // `positional_count` may be given by position.
   const fc_plan_param_t *inputs;
   uint32_t input_count;
   uint32_t positional_count;
-  // The inputs that may be given by name; `ordinal` is the input.
+  // The inputs that may be given by name; `ordinal` is the number of the input.
   const fc_plan_key_t *keywords;
   uint32_t keyword_count;
   const fc_op_t *root_dict;  // the root of a root_tree signature that is a DICT
   // The last input, if it is a DICT that takes the keywords of a call; else NULL.
   const fc_plan_param_t *rest;
-  // What the client gets: results, then final contents of OUT and INOUT.
+  // The values that the client gets: results, then final contents of OUT and
+  // INOUT.
   const fc_plan_param_t *outputs;
   uint32_t output_count;
   uint32_t final_count;  // of those, final contents
-  // OUT arguments: storage the decoder places.
+  // OUT arguments: the decoder places their storage.
   const fc_plan_param_t *stores;
   uint32_t store_count;
   const fc_plan_state_t *states;
@@ -102,7 +103,8 @@ struct fc_plan_t {
       lends;  // a function with this plan gets memory that it is to leave alone
   _Atomic(uint32_t) compared;  // calls, relaxed; see written.c
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
-  // function that has this signature runs all. Borrowed; set right after fc_plan_create.
+  // function of this signature runs all calls. Borrowed; set right after
+  // fc_plan_create.
   const fc_entry_t *entries;
   struct fc_batch_t *batch;  // batch.h; NULL: rows cannot be batched
 };
@@ -115,20 +117,20 @@ const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
 fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
                          fc_str_t name);
 
-// True for a value that a function gets where it lies: a tensor is written through; what
-// else it gets is a copy.
+// True for a value whose memory is lent to the function. A tensor may be written to
+// there; other values are copies.
 static inline bool fc_op_is_lent(const fc_op_t *op) {
   return op->raw >= 0 && op->kind != FC_TYPE_SCALAR &&
          op->kind != FC_TYPE_BYTES && op->kind != FC_TYPE_NULL;
 }
-// True for an argument of role `in` if nobody said so: of a value that is known as such,
-// the function may use the memory for what it likes. Parts of a tree have no roles.
+// True for an argument whose role `in` is not certain (fc_param_t): the function might
+// write to it. Parts of a tree have no roles.
 bool fc_plan_doubts(const fc_plan_t *plan, const fc_plan_param_t *input);
 
 // Puts "argument 0 ('x'): " before the message. `err` is not NULL.
 void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);
-// Prints "argument 0 ('x')" or "result 1": what `op` is, or is a part of; "a value"
-// for the storage of an OUT argument.
+// Prints "argument 0 ('x')" or "result 1": the argument or result that `op` is,
+// or is a part of. Prints "a value" for the storage of an OUT argument.
 void fc_plan_print_owner(const fc_plan_t *plan, const fc_op_t *op, char *out,
                          size_t capacity);
 

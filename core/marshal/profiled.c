@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of a profile. The name of a row is UTF-8: base/profile.c cuts a name where it
-// stops being that.
+// Writes the text of a profile. The name of a row is UTF-8: base/profile.c cuts a name
+// at the first byte that is not.
 #include "marshal/profiled.h"
 
 #include "json/writer.h"
@@ -16,7 +16,7 @@ static fc_status_t put_row(const fc_profile_row_t *row, uint64_t total_ns,
   }
   FC_TRY(fc_json_print(sink, err, ",'count':%lu,'ns':%lu,'self_ns':%lu",
                        row->count, total_ns, row->self_ns));
-  // The grid is the workgroups in x, y and z.
+  // The grid is the number of workgroups in x, y and z.
   if (row->kind == FC_PROFILE_DISPATCH) {
     FC_TRY(fc_json_print(sink, err, ",'grid':[%u,%u,%u],'bytes':%lu",
                          row->grid[0], row->grid[1], row->grid[2], row->bytes));

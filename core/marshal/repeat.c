@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over the object. Only "until" is looked through twice, because "equals" may
-// stand before the result whose type it has.
+// Reads the object in one pass. Only "until" is read twice, because "equals" may stand
+// before the member "result", whose type it has.
 #include "marshal/repeat.h"
 
 #include "marshal/read.h"
@@ -14,8 +14,8 @@ static fc_status_t here(fc_frame_t *frame, fc_status_t status,
 // ---------------------------------------------------------------------------
 // Members of an object
 
-// Finds the key just read among `members`, which are in bytewise order. `seen` has a bit
-// for each.
+// Finds the key just read among `members`, which are sorted bytewise. `seen` has one
+// bit for each member.
 static fc_status_t find_member(fc_frame_t *frame, const fc_plan_key_t *members,
                                uint32_t count, uint32_t *seen,
                                uint32_t *out_member, fc_error_t *err) {
@@ -43,7 +43,7 @@ static fc_status_t find_member(fc_frame_t *frame, const fc_plan_key_t *members,
   return FC_OK;
 }
 
-// Fails at the end of an object that lacks a member.
+// Fails at the end of an object in which a member is missing.
 static fc_status_t lacks(fc_frame_t *frame, const char *name, fc_error_t *err) {
   const fc_status_t status =
       fc_fail(err, FC_CODE_MISSING_KEY, "'%s' is missing", name);
@@ -85,7 +85,7 @@ static fc_status_t read_number(fc_frame_t *frame, fc_json_token_t token,
   return FC_OK;
 }
 
-// Reads the key just read as the number of a result, written as JSON writes it.
+// Reads the key just read as the number of a result, written as in JSON.
 static fc_status_t read_key(fc_frame_t *frame, uint32_t count,
                             uint32_t *out_number, fc_error_t *err) {
   fc_str_t text;
@@ -131,7 +131,7 @@ static fc_status_t read_times(fc_frame_t *frame, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // "until"
 
-// True when a value of that type has one element, as far as the type says.
+// True unless the type shows that a value has not exactly one element.
 static bool may_be_one(const fc_op_t *op) {
   if (op->raw < 0 || op->dtype == FC_DTYPE_NONE) return false;
   if (op->kind == FC_TYPE_SCALAR) return true;
@@ -160,7 +160,8 @@ enum { UNTIL_EQUALS, UNTIL_RESULT, UNTIL_COUNT };
 static const fc_plan_key_t kUntil[UNTIL_COUNT] = {
     {{"equals", 6}, NULL, UNTIL_EQUALS}, {{"result", 6}, NULL, UNTIL_RESULT}};
 
-// Finds "result" in the object that was just opened, and goes back.
+// Finds "result" in the object that was just opened, and returns to its
+// beginning.
 static fc_status_t look_ahead(fc_frame_t *frame, fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
   fc_json_token_t token;
@@ -201,8 +202,8 @@ static fc_status_t read_until(fc_frame_t *frame, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // "feed"
 
-// True when elements of type `from` may be taken as elements of type `to`. FC_DTYPE_NONE
-// stands for any type: it is known, and checked, once there is a value.
+// True when elements of type `from` may be taken as elements of type `to`.
+// FC_DTYPE_NONE stands for any type: the type is checked once there is a value.
 bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to) {
   if (from == to || from == FC_DTYPE_NONE || to == FC_DTYPE_NONE) return true;
   const fc_dtype_info_t *a = fc_dtype_info(from), *b = fc_dtype_info(to);
@@ -216,8 +217,8 @@ bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to) {
   return a_signed && b_signed && a->bits == b->bits;
 }
 
-// FC_CODE_NONE when a value of type `from` can be one of type `to`, as far as the two
-// types say. Parts of a tree are compared by the caller.
+// FC_CODE_NONE unless the two types show that a value of type `from` cannot be one of
+// type `to`. The caller compares parts of a tree.
 static fc_code_t compare_types(const fc_op_t *from, const fc_op_t *to) {
   if (from->kind != to->kind || from->child_count != to->child_count) {
     return FC_CODE_TYPE_MISMATCH;
@@ -287,7 +288,7 @@ static fc_status_t add_feed(fc_frame_t *frame, fc_repeat_feed_t feed,
   return FC_OK;
 }
 
-// No two feeds have one argument, so there are at most as many as the function has
+// Each argument has at most one feed, so there are at most as many feeds as
 // arguments.
 static fc_status_t read_feed(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -344,7 +345,8 @@ static fc_status_t read_emit(fc_frame_t *frame, fc_error_t *err) {
   }
 }
 
-// All results, until the document says which.
+// Makes each step write all results, unless the document chooses some of them
+// later.
 static fc_status_t emit_all(fc_frame_t *frame, fc_error_t *err) {
   fc_repeat_t *repeat = frame->repeat;
   const uint32_t count = frame->plan->output_count;

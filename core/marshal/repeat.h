@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "repeat" of a call document: how often a function is called, what of its results goes
-// into the next call, and when that ends. Read with the rest of the document (decode.c),
-// and checked against the function's types before anything runs. Private to the
+// "repeat" of a call document: how often a function is called, which of its results are
+// arguments of the next call, and when it ends. Read with the rest of the document
+// (decode.c), and checked against the function's types before any call. Private to the
 // marshaller; belongs to one call.
 #ifndef FARCALL_MARSHAL_REPEAT_H_
 #define FARCALL_MARSHAL_REPEAT_H_
@@ -36,7 +36,8 @@ typedef struct fc_repeat_t {
 fc_status_t fc_repeat_read(fc_frame_t *frame, fc_json_token_t token,
                            fc_error_t *err);
 
-// Can elements of a result be those of an argument? FC_DTYPE_NONE: the type leaves it open.
+// True when elements of a result can be those of an argument. FC_DTYPE_NONE: the type
+// leaves this open.
 bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to);
 
 #endif  // FARCALL_MARSHAL_REPEAT_H_

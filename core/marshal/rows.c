@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of any number of rows, made of buckets (batch.h). Its arguments are slices of
-// what was decoded: they are copied only where the code could not use them so, and in the
-// last call, if that has rows to spare. These are the last row again: what checks a row,
-// checks them. Results are gathered in one place each. The largest buckets are called
-// first, so the last one has the rows to spare, and a copy that one call needed has room
-// for that of the next.
+// A call of any number of rows, made of several calls of buckets (batch.h). Its
+// arguments are slices of the decoded arguments. A slice is copied only if the code
+// cannot use it where it lies, or if the last call has more rows than are left. Then
+// the last row is repeated, so that the additional rows are valid if that row is.
+// Results are gathered in one place each. The largest buckets are called first. So only
+// the last call can have additional rows, and a copy that one call needed has enough
+// room for the next.
 #include "marshal/frame.h"
 #include "value/gather.h"
 
@@ -27,7 +28,7 @@ static bool has_rows(const rows_t *rows, const fc_op_t *op) {
          op->dims[0] == rows->dim;
 }
 
-// Gives the tensor a shape of its own, which has `count` rows.
+// Gives the tensor its own shape, with `count` rows.
 static fc_status_t set_rows(const rows_t *rows, fc_tensor_t *tensor,
                             int64_t count, fc_error_t *err) {
   int64_t *shape = fc_arena_alloc_array(&rows->frame->arena,
@@ -42,7 +43,8 @@ static fc_status_t set_rows(const rows_t *rows, fc_tensor_t *tensor,
 // ---------------------------------------------------------------------------
 // Arguments
 
-// Copies a slice, and its last row again until there are as many as are wanted.
+// Copies a slice, then repeats its last row until there are as many rows as the
+// call needs.
 static fc_status_t copy_slice(const rows_t *rows, int32_t raw,
                               fc_tensor_t *slice, size_t row, fc_error_t *err) {
   fc_frame_t *frame = rows->frame;
@@ -68,7 +70,7 @@ static fc_status_t copy_slice(const rows_t *rows, int32_t raw,
   return FC_OK;
 }
 
-// Makes the argument the rows that the next call has.
+// Sets the argument to the rows of the next call.
 static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
                          fc_error_t *err) {
   const fc_frame_t *frame = rows->frame;
@@ -84,7 +86,7 @@ static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
   part->data = (uint8_t *)(uintptr_t)whole->data + step * rows->done;
   part->strides = whole->strides;
   shape[0] = rows->have;
-  // The guard copies what is not in the store.
+  // The guard copies a value unless it is in the store.
   const bool stored = frame->store && fc_store_holds(frame->store, part->data);
   const size_t alignment =
       frame->guard && !stored ? 1 : frame->plan->signature->alignment;
@@ -97,8 +99,9 @@ static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
   return FC_OK;
 }
 
-// Visits the arguments: first to give those that have rows shapes, then to slice them. The
-// others are as they were, not as the guard has left them.
+// Visits the arguments: first to give shapes to those that have rows, then to slice
+// them. Arguments without rows are set to the original values, since the guard may have
+// replaced them.
 static fc_status_t slice_all(const rows_t *rows, bool first, fc_error_t *err) {
   const fc_frame_t *frame = rows->frame;
   const fc_plan_t *plan = frame->plan;
@@ -129,7 +132,7 @@ static fc_status_t fail_result(const fc_plan_param_t *output, fc_error_t *err) {
                  output->number);
 }
 
-// Makes room for all rows of a result whose first ones are in `part`.
+// Makes room for all rows of a result. `part` has its first rows.
 static fc_status_t make_whole(const rows_t *rows, const fc_plan_param_t *output,
                               const fc_value_t *part, fc_value_t *out_whole,
                               fc_error_t *err) {
@@ -152,7 +155,7 @@ static fc_status_t make_whole(const rows_t *rows, const fc_plan_param_t *output,
   return FC_OK;
 }
 
-// Copies the rows that a call returned to their place.
+// Copies the rows that a call returned to their place in the whole result.
 static fc_status_t gather(const rows_t *rows, const fc_plan_param_t *output,
                           const fc_op_t *op, fc_error_t *err) {
   fc_value_t *whole = &rows->wholes[op->raw];
@@ -180,7 +183,8 @@ static fc_status_t gather(const rows_t *rows, const fc_plan_param_t *output,
                    &rows->frame->stop, err);
 }
 
-// A single call: its results stay where they are, but for rows that nobody sent.
+// For a single call: its results stay where they are; only rows that were not
+// sent are cut off.
 static fc_status_t shorten(const rows_t *rows, const fc_op_t *op,
                            fc_error_t *err) {
   fc_value_t *part = &rows->parts[op->raw];

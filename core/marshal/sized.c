@@ -2,8 +2,8 @@
 //
 // Callers see one function where the module has several, one for each row of sizes.
 // Chooses the row of a call, unless rows of tensors are batched (rows.c). All sizes are
-// known by then, since each dim that has sizes stands in an argument that every call has.
-// Rows are few, so all are looked through.
+// known by then, since each dim that has sizes occurs in an argument that every call
+// has. There are few rows, so all are searched.
 #include <stdio.h>
 
 #include "abi/print.h"
@@ -21,7 +21,7 @@ static bool fits(const fc_frame_t *frame, const int64_t *row, uint32_t count) {
   return true;
 }
 
-// The only name that has sizes; UINT32_MAX unless there is exactly one.
+// The only name that has sizes; UINT32_MAX if there is none or more than one.
 static uint32_t find_only(const fc_signature_t *signature) {
   uint32_t only = UINT32_MAX, count = 0;
   for (uint32_t i = 0; i < signature->dim_name_count; i++) {
@@ -32,7 +32,8 @@ static uint32_t find_only(const fc_signature_t *signature) {
   return count == 1 ? only : UINT32_MAX;
 }
 
-// Ends a text of an error message where its fixed memory ends: the text is cut.
+// Does not grow, so that a text of an error message is cut where its fixed
+// memory ends.
 static fc_status_t stop(fc_sink_t *sink, size_t need, fc_error_t *err) {
   (void)sink;
   (void)need;

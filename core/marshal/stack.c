@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See stack.h. Arguments are copied once, so a function that writes over its arguments
-// spoils nobody's.
+// See stack.h. Arguments are copied, so a function that writes to its arguments does
+// not change those of any frame.
 #include "marshal/stack.h"
 
 #include "marshal/frame.h"
@@ -91,7 +91,8 @@ uint64_t fc_frame_sent_rows(const fc_frame_t *frame, uint64_t *out_most) {
 // ---------------------------------------------------------------------------
 // Arguments
 
-// Lays the rows of an argument behind each other. What has no rows is that of one frame.
+// Puts the rows of an argument of all frames one after the other. An argument without
+// rows is that of the first frame.
 static fc_status_t stack(fc_frame_t *whole, fc_frame_t *const *frames,
                          uint32_t count, const fc_op_t *op, fc_error_t *err) {
   const bool rows = has_rows(whole->plan, op);
@@ -149,7 +150,7 @@ static fc_status_t stack_all(fc_frame_t *whole, fc_frame_t *const *frames,
 // ---------------------------------------------------------------------------
 // Results
 
-// The rows of a result from `begin` on that belong to the frame.
+// Gives the frame its rows of a result, which start at row `begin`.
 static fc_status_t cut(fc_frame_t *frame, const fc_value_t *all, int64_t begin,
                        fc_value_t *out, fc_error_t *err) {
   const fc_tensor_t *tensor = &all->tensor;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A function gets the store's own memory, so what it writes stays there and nothing is
+// A function gets the store's own memory, so its writes stay there and nothing is
 // copied. A result is copied once, at the end, when nothing can fail any more. Compiled
-// code may assume that no two arguments share memory: a value that may be written is given
-// to one argument alone.
+// code may assume that no two arguments share memory. So a value that may be written is
+// given to only one argument.
 #include "marshal/stored.h"
 
 #include <stdio.h>
@@ -24,8 +24,8 @@ static fc_status_t stored_of(fc_frame_t *frame, fc_stored_t **out_stored,
     FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_stored_t), &memory, err));
     FC_TRY(fc_frame_alloc(
         frame, plan->signature->raw_argument_count + (size_t)1, 1, &rows, err));
-    // Each output may be kept by the document, each state is, and add_finals keeps final
-    // contents, though they are outputs, once more.
+    // The document may keep each output, each state is kept, and add_finals keeps final
+    // contents once more, although they are outputs.
     const uint32_t capacity =
         plan->output_count + plan->state_count + plan->final_count + 1;
     FC_TRY(
@@ -42,7 +42,8 @@ static fc_status_t stored_of(fc_frame_t *frame, fc_stored_t **out_stored,
 // ---------------------------------------------------------------------------
 // References
 
-// The input that `op` is a part of. NULL: none, for an element of a list of any types.
+// The input of which `op` is a part. NULL for an element of a list of any types, which
+// is part of no input.
 static const fc_plan_param_t *input_of(const fc_plan_t *plan,
                                        const fc_op_t *op) {
   for (uint32_t i = 0; i < plan->input_count; i++) {
@@ -52,7 +53,7 @@ static const fc_plan_param_t *input_of(const fc_plan_t *plan,
   return NULL;
 }
 
-// Whether the function writes into the argument: for certain, or as far as anybody knows.
+// Tells whether the function writes into the argument for certain, and whether it may.
 static void find_writes(const fc_plan_t *plan, const fc_op_t *op,
                         bool *out_writes, bool *out_may_write) {
   const fc_plan_param_t *input = input_of(plan, op);
@@ -83,7 +84,8 @@ static fc_status_t unknown(fc_frame_t *frame, fc_str_t name, fc_error_t *err) {
   return status;
 }
 
-// Gives a value of the store to the function. A scalar is a copy, so it is never written.
+// Gives a value of the store to the function. A scalar is a copy, so the function
+// cannot write to it.
 static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
                         fc_store_row_t *row, bool writes, bool may_write,
                         fc_value_t *dest, fc_error_t *err) {
@@ -118,8 +120,8 @@ static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
 }
 
 // Gives the function the value of this name. FC_CODE_REFERENCE_UNKNOWN;
-// FC_CODE_TYPE_MISMATCH names both types; FC_CODE_DUPLICATE_ARGUMENT when the function may
-// write into the value, and it is given twice.
+// FC_CODE_TYPE_MISMATCH names both types; FC_CODE_DUPLICATE_ARGUMENT when the value is
+// given twice and the function may write into it.
 static fc_status_t give_named(fc_frame_t *frame, const fc_op_t *op,
                               fc_str_t name, fc_value_t *dest,
                               fc_error_t *err) {
@@ -184,7 +186,7 @@ static fc_status_t needs_store(fc_frame_t *frame, const char *option,
                       option);
 }
 
-// The output that the key just read numbers.
+// Reads the number of an output from the key that was just read.
 static fc_status_t read_output(fc_frame_t *frame, uint32_t *out_number,
                                fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -212,8 +214,8 @@ static bool can_be_kept(const fc_op_t *op) {
          op->kind != FC_TYPE_OPAQUE && op->kind != FC_TYPE_NULL;
 }
 
-// Adds a result to what is kept. Two under one name are refused, since the second would
-// replace the first.
+// Adds a result to those that are kept. Two under one name are refused, since the
+// second would replace the first.
 static fc_status_t add_keep(fc_frame_t *frame, const fc_op_t *op,
                             uint32_t number, fc_str_t name, fc_error_t *err) {
   fc_stored_t *stored;
@@ -286,7 +288,7 @@ fc_status_t fc_stored_read_absent(fc_frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
-// FC_CODE_PRECONDITION_FAILED when a name is in use that was to be absent.
+// FC_CODE_PRECONDITION_FAILED when a name that must be absent is in use.
 static fc_status_t check_absent(fc_frame_t *frame, fc_error_t *err) {
   const fc_stored_t *stored = frame->stored;
   if (!stored->if_absent) return FC_OK;
@@ -308,7 +310,7 @@ fc_status_t fc_stored_keep(fc_frame_t *frame, uint32_t output, fc_str_t name,
 }
 
 // ---------------------------------------------------------------------------
-// State that nobody names
+// State
 
 static fc_status_t find_state(fc_frame_t *frame, const fc_plan_state_t *state,
                               fc_store_row_t **out_row, fc_error_t *err) {
@@ -341,7 +343,8 @@ static fc_status_t place_state(fc_frame_t *frame, const fc_plan_state_t *state,
   return status;
 }
 
-// Makes the arguments that are state. Called when all others are there.
+// Places the arguments that are state. Called when all other arguments are
+// there.
 static fc_status_t place_states(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   for (uint32_t i = 0; i < plan->state_count; i++) {
@@ -390,8 +393,8 @@ static fc_status_t describe(fc_encoder_t *encoder, fc_stored_keep_t *keep,
   return FC_OK;
 }
 
-// Elements that lie in the store may be those that another keep writes over: they are
-// copied aside.
+// Copies elements that lie in the store, because another kept result may be written
+// over them.
 static fc_status_t put_aside(fc_frame_t *frame, fc_str_t *bytes,
                              fc_error_t *err) {
   uint8_t *copy = fc_arena_alloc(&frame->tensors, bytes->size, 64);
@@ -439,8 +442,9 @@ static fc_status_t stage(fc_encoder_t *encoder, fc_stored_keep_t *keep,
              : FC_OK;
 }
 
-// The final contents of an argument that was given by reference lie in the store, unless
-// the function got a copy: then they are kept under its name.
+// The final contents of an argument that was given by reference are in the store
+// already, unless the function got a copy. Then they are kept under the name of the
+// reference.
 static fc_status_t add_finals(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   const fc_signature_t *signature = plan->signature;
@@ -463,7 +467,7 @@ static fc_status_t add_finals(fc_frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
-// As many rows as the desk would have.
+// Checks how many rows the desk would have.
 static fc_status_t check_rows(const fc_frame_t *frame, fc_error_t *err) {
   const fc_stored_t *stored = frame->stored;
   fc_store_desk_t *desk = frame->store->desk;
@@ -528,8 +532,8 @@ bool fc_stored_replaces(const fc_frame_t *frame, const void *memory) {
   return false;
 }
 
-// The value of the store that an output is, NULL: none. Between fc_stored_stage and
-// fc_stored_commit.
+// The value of the store that is this output; NULL if there is none. Called
+// between fc_stored_stage and fc_stored_commit.
 static const fc_store_row_t *find_output(const fc_frame_t *frame,
                                          uint32_t output) {
   const fc_plan_t *plan = frame->plan;
@@ -549,7 +553,8 @@ static const fc_store_row_t *find_output(const fc_frame_t *frame,
   return NULL;
 }
 
-// Errors tell where the reader stands, also where there is no document.
+// Sets the store, and an empty document, because errors tell the position of
+// the reader even if there is no document.
 void fc_frame_set_store(fc_frame_t *frame, fc_store_t *store) {
   static const fc_stored_ways_t ways = {
       give_named, place_states, fc_stored_stage, fc_stored_commit, find_output};

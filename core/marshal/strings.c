@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Byte strings, as JSON or raw. Elements may stand before the shape, so the nesting is
-// compared with it at the end.
+// compared with the shape at the end.
 #include "marshal/strings.h"
 
 #include "marshal/bytes.h"
 #include "marshal/read.h"
 
-// Makes room for one more element. A BYTES is one alone.
+// Makes room for one more element. A BYTES has only one.
 static fc_status_t next_item(fc_frame_t *frame, fc_strings_t *texts,
                              fc_error_t *err) {
   if (texts->count < texts->capacity) return FC_OK;
@@ -29,7 +29,7 @@ static fc_status_t ragged(const fc_frame_t *frame, fc_error_t *err) {
                       "the elements are nested unevenly");
 }
 
-// Arrays that are open, by depth: how many elements each has so far.
+// The open arrays, by depth: how many elements each has so far.
 typedef struct nesting_t {
   int32_t depth;
   bool known;  // the rank: an element was read, or an array has ended

@@ -8,30 +8,30 @@
 
 #include "marshal/message.h"
 
-// Tensors that come as tensor_content may stay in the body, which must live as long as
-// the call, and which the function may write to. FC_CODE_BINARY_FRAMING when the message
-// is malformed; FC_CODE_UNSUPPORTED_TYPE when the function is no model (model.h). Errors
-// about an input point at it: "/inputs/NAME".
+// Tensors that come as tensor_content may stay in the body. So the body must live as
+// long as the call, and the function may write to it. FC_CODE_BINARY_FRAMING when the
+// message is malformed; FC_CODE_UNSUPPORTED_TYPE when the function is not a model
+// (model.h). Errors about an input point at it: "/inputs/NAME".
 fc_status_t fc_tf_message_decode(fc_frame_t *frame, fc_str_t body,
                                  fc_error_t *err);
-// Only after fc_tf_message_decode. Elements are in the field of their type, as TensorFlow
-// Serving has them.
+// Call it only after fc_tf_message_decode. Elements are written in the field of their
+// type, as TensorFlow Serving does.
 fc_status_t fc_tf_message_encode(fc_frame_t *frame, fc_str_t model,
                                  fc_str_t version, fc_sink_t *sink,
                                  fc_error_t *err);
 
-// The names in the ModelSpec with which a request begins (fc_message_names). A label is a
-// version.
+// Reads the names in the ModelSpec at the beginning of a request (fc_message_names). A
+// label is taken as a version.
 fc_status_t fc_tf_message_names(fc_str_t message, bool is_all,
                                 fc_message_names_t *out_names, fc_error_t *err);
-// Writes a ModelSpec; a version that is no number is a label.
+// Writes a ModelSpec; a version that is not a number is written as a label.
 fc_status_t fc_tf_message_put_spec(fc_sink_t *sink, uint32_t number,
                                    fc_str_t model, fc_str_t version,
                                    fc_error_t *err);
-// A version as a number. False: it is none.
+// Reads a version as a number. False: it is not a number.
 bool fc_tf_message_version(fc_str_t version, uint64_t *out_number);
 
-// TensorFlow's types.
+// One of TensorFlow's types.
 typedef struct fc_tf_type_t {
   const char *oip;  // the same in the Open Inference Protocol
   uint8_t number;   // DataType
@@ -39,7 +39,7 @@ typedef struct fc_tf_type_t {
   uint8_t wire;     // fc_proto_type_t of one
   bool is_signed;
 } fc_tf_type_t;
-// NULL: TensorFlow has none.
+// NULL: TensorFlow has no such type.
 const fc_tf_type_t *fc_tf_type_named(const char *oip);
 
 #endif  // FARCALL_MARSHAL_TF_MESSAGE_H_

@@ -207,7 +207,7 @@ typedef struct entry_t {
   fc_str_t value;
 } entry_t;
 
-// Says which input an error is about.
+// Adds to an error which input it is about.
 static fc_status_t point(fc_str_t name, fc_status_t status, fc_error_t *err) {
   char shown[80];
   if (!err || status == FC_OK) return status;

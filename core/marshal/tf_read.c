@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A request's document -> flat values, in one pass. A row is a tensor without its first
-// dim. Rows that are objects of inputs are kept until all have come; then those of each
-// input are put one after the other into one tensor.
+// dim. Rows that are objects of inputs are kept until all have been read. Then the rows
+// of each input are put one after the other into one tensor.
 #include "marshal/bytes.h"
 #include "marshal/inputs.h"
 #include "marshal/leaf.h"
@@ -30,8 +30,8 @@ static fc_status_t next(request_t *request, fc_json_token_t *out_token,
   return fc_json_next(&request->frame->reader, out_token, err);
 }
 
-// True when the rest of the document begins with these two words, blanks before each
-// left out.
+// True when the rest of the document begins with these two words. White space before
+// each is skipped.
 static bool is_next(const request_t *request, fc_str_t first, fc_str_t second) {
   const fc_json_reader_t *reader = &request->frame->reader;
   fc_str_t rest =
@@ -50,7 +50,7 @@ static bool is_next(const request_t *request, fc_str_t first, fc_str_t second) {
 // ---------------------------------------------------------------------------
 // One value
 
-// Reads a BYTES: "text", {"b64":"…"}, or one of them in an array.
+// Reads a BYTES: "text", {"b64":"…"}, or an array with one of these.
 static fc_status_t read_bytes(request_t *request, const fc_op_t *op,
                               fc_json_token_t token, fc_value_t *dest,
                               fc_error_t *err) {
@@ -84,10 +84,10 @@ static fc_status_t read_whole(request_t *request, uint32_t number,
   return fc_inputs_store(&request->inputs, number, value, err);
 }
 
-// True when the model has one input and its value stands here without the input's
-// name. `object`: the value begins with a brace, so it is an object of inputs by name,
-// unless the input is BYTES and this is its {"b64":…}. `brace` is "{" if that brace is
-// still to come, "" if it was read.
+// True when the model has one input and its value stands here without the input's name.
+// `object`: the value begins with a brace. Then it is an object of inputs by name,
+// unless the input is BYTES and the object is its {"b64":…}. `brace` is "{" if the
+// brace is still unread, "" if it was read.
 static bool is_bare(const request_t *request, bool object, fc_str_t brace) {
   const fc_model_t *model = request->inputs.model;
   if (model->input_count != 1) return false;
@@ -96,7 +96,7 @@ static bool is_bare(const request_t *request, bool object, fc_str_t brace) {
          is_next(request, brace, FC_STR("\"b64\""));
 }
 
-// Reads the next name of an object of inputs, and the token its value begins with.
+// Reads the next name of an object of inputs, and the first token of its value.
 // *out_number is NONE at the object's end.
 static fc_status_t next_input(request_t *request, uint32_t *out_number,
                               fc_json_token_t *out_token, fc_error_t *err) {
@@ -143,7 +143,7 @@ static fc_status_t fail_rowless(request_t *request, uint32_t number,
                         &request->inputs.model->inputs[number], status, err);
 }
 
-// Sets what one row of an input is read as.
+// Sets the type of one row of an input.
 static fc_status_t open_column(request_t *request, uint32_t number,
                                fc_error_t *err) {
   fc_op_t *op = &request->columns[number].op;
@@ -189,7 +189,7 @@ static fc_status_t grow_columns(request_t *request, fc_error_t *err) {
   return FC_OK;
 }
 
-// Reads one row, {"name":…}, whose brace was just read.
+// Reads one row, {"name":…}. The opening brace was just read.
 static fc_status_t read_row(request_t *request, fc_error_t *err) {
   fc_inputs_t *inputs = &request->inputs;
   fc_json_token_t token;
@@ -209,7 +209,7 @@ static fc_status_t read_row(request_t *request, fc_error_t *err) {
     inputs->missing--;
   }
   FC_TRY(fc_inputs_check(inputs, err));
-  // The next row gives all inputs again.
+  // The next row must give all inputs again.
   inputs->missing = inputs->model->input_count;
   memset(inputs->given, 0, inputs->missing);
   request->count++;
@@ -327,7 +327,7 @@ static fc_status_t read_rows(request_t *request, fc_error_t *err) {
     return fc_json_fail(&request->frame->reader, err, FC_CODE_LENGTH_MISMATCH,
                         "there is no row");
   }
-  // Rows without a name are, as an array, the whole of the only input.
+  // Rows without names form an array that is the whole value of the only input.
   const bool objects = is_next(request, FC_STR("{"), FC_STR(""));
   if (is_bare(request, objects, FC_STR("{"))) {
     const fc_op_t *op = request->inputs.model->inputs[0].op;
@@ -411,8 +411,8 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
   return next(request, &token, err);
 }
 
-// Refuses a request in rows, before the function runs, when a result has no dim to cut
-// into rows.
+// Refuses a request in rows, before the function runs, if a result has no dim that can
+// be cut into rows.
 static fc_status_t check_results(const request_t *request, fc_error_t *err) {
   const fc_model_t *model = request->inputs.model;
   if (!request->frame->by_rows) return FC_OK;

@@ -6,7 +6,7 @@
 #include "marshal/model.h"
 #include "marshal/tf.h"
 
-// A BYTES has `bytes` and no tensor: it is one row.
+// One result. A BYTES has `bytes` and no tensor, and counts as one row.
 typedef struct output_t {
   const fc_model_tensor_t *output;
   fc_tensor_t tensor;
@@ -81,8 +81,8 @@ static fc_status_t write_row(answer_t *answer, const output_t *output,
                              data + (size_t)row * output->row_size, false, err);
 }
 
-// Writes one row of all results, or with row -1 all of each: a single result bare, any
-// other number as an object by name.
+// Writes one row of all results or, with -1 as `row`, the whole results. A single
+// result is written without a name, several as an object by name.
 static fc_status_t write_some(answer_t *answer, int64_t row, fc_error_t *err) {
   const bool bare = answer->count == 1;
   if (!bare) FC_TRY(put(answer, "{", err));

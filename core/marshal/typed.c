@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor that says its dtype and its shape: {"dtype","shape","data"|"b64"}, the inputs
-// of the Open Inference Protocol, and arrays in files.
+// A tensor that states its dtype and its shape: {"dtype","shape","data"|"b64"}, the
+// inputs of the Open Inference Protocol, and arrays in files.
 #include "marshal/typed.h"
 
 #include <inttypes.h>
@@ -33,9 +33,9 @@ int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed) {
   return -1;
 }
 
-// True when a stated type may stand for the declared one; any may where none is declared.
-// A signless integer also takes its width's signed and unsigned types, index takes i64
-// and si64.
+// True when a stated type may be used for the declared one. Any type may if none is
+// declared. A signless integer also takes the signed and unsigned types of its width;
+// index takes i64 and si64.
 static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
   if (declared == FC_DTYPE_NONE || declared == stated) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
@@ -48,8 +48,8 @@ static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
          (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
 }
 
-// Fails because `name` is no element type, or none that may stand for the declared one.
-// The message names the declared type, or where none is declared all types.
+// Fails because `name` is not an element type, or not one that may be used for the
+// declared type. The message names the declared type or, if there is none, all types.
 static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
                                 fc_str_t name, fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(declared);
@@ -125,8 +125,8 @@ static fc_status_t wrong_rank(fc_frame_t *frame, const fc_op_t *op,
 }
 
 // Fails because a dim is not the declared one. If the whole shape has another rank than
-// the declared one, the message is about the rank: dims of other ranks cannot be compared
-// one by one, as in [224, 224, 3] for 1x3x224x224.
+// the declared one, the message is about the rank: dims of other ranks cannot be
+// compared one by one, as in [224, 224, 3] for 1x3x224x224.
 static fc_status_t wrong_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                int64_t found, int64_t wanted, fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -182,9 +182,10 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
 // three bytes for each of its n rows: "[],".
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
-// Checks a shape of which all dims are known: their number, equal dims where names
-// demand them, the size of the tensor, and the rows of an empty one. While the type of the
-// elements is not known the size is not either: whoever reads the elements checks that.
+// Checks a shape whose dims are all known: the rank, equal dims where names require
+// them, the size of the tensor, and the rows of an empty one. While the type of the
+// elements is unknown, the size is also unknown: the code that reads the elements
+// checks it.
 static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -210,7 +211,8 @@ static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
                       "an empty tensor of more than %zu rows", EMPTY_ROWS_MAX);
 }
 
-// `checked` false, for a look ahead: the dims are not compared with the declared ones.
+// `checked` is false for a look ahead: then the dims are not compared with the declared
+// ones.
 static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
                               fc_json_token_t token, bool checked,
                               fc_error_t *err) {
@@ -228,9 +230,9 @@ static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
   return checked ? check_shape(frame, typed, err) : FC_OK;
 }
 
-// The data stands before its dtype or shape. Reads on to find them, and comes
-// back. Errors on the way are ignored: the real pass reports them in document
-// order.
+// Looks for dtype and shape when the data stands before one of them: reads on
+// to find them, and comes back. Errors on the way are ignored: the real pass
+// reports them in document order.
 static void look_ahead(fc_frame_t *frame, fc_typed_t *typed,
                        fc_json_token_t token) {
   fc_json_reader_t *reader = &frame->reader;
@@ -258,8 +260,8 @@ static void look_ahead(fc_frame_t *frame, fc_typed_t *typed,
 static bool needs_look_ahead(const fc_typed_t *typed) {
   if (!typed->seen[FC_MEMBER_SHAPE]) return true;
   if (typed->seen[FC_MEMBER_DTYPE]) return false;
-  // A stated dtype changes how data is read only where none is declared, or a signless
-  // integer. (i64 and si64, which index takes, are read as index is.)
+  // A stated dtype changes how data is read only if no type is declared, or a signless
+  // integer is. (Index takes i64 and si64, which are read in the same way as index.)
   const fc_dtype_info_t *info = fc_dtype_info(typed->op->dtype);
   return typed->op->dtype == FC_DTYPE_NONE ||
          info->class_ == FC_DTYPE_CLASS_INT;
@@ -269,7 +271,7 @@ static fc_dtype_t value_dtype(const fc_typed_t *typed) {
   return typed->op->dtype ? (fc_dtype_t)typed->op->dtype : typed->dtype;
 }
 
-// Reads the data of a value that states its dtype and has no shape: a single element.
+// Reads the data of a value that states its dtype but no shape: a single element.
 static fc_status_t read_scalar_data(fc_frame_t *frame, fc_typed_t *typed,
                                     fc_json_token_t token, fc_value_t *dest,
                                     fc_error_t *err) {
@@ -280,8 +282,9 @@ static fc_status_t read_scalar_data(fc_frame_t *frame, fc_typed_t *typed,
   return FC_OK;
 }
 
-// Passes over elements that are more than a tensor may have. A shape behind them is
-// refused where it stands. One before them was checked before the dtype was known.
+// Skips elements that are more than a tensor may have. If the shape stands
+// after them, it is refused at its place. If it stood before them, it was
+// checked before the dtype was known, so the elements are refused here.
 static fc_status_t skip_excess(fc_frame_t *frame, const fc_typed_t *typed,
                                fc_json_token_t token, fc_error_t *err) {
   if (!typed->seen[FC_MEMBER_SHAPE]) {
@@ -338,8 +341,8 @@ static fc_status_t too_wide(fc_frame_t *frame, const fc_dtype_info_t *info,
   return status;
 }
 
-// The first element with other bits above its width than its type has there; `count` if
-// there is none.
+// Finds the first element whose bits above the width are not what its type has there;
+// `count` if there is none.
 static size_t find_wide(const fc_dtype_info_t *info, const uint8_t *data,
                         size_t count) {
   size_t i = 0;
@@ -355,8 +358,8 @@ static size_t find_wide(const fc_dtype_info_t *info, const uint8_t *data,
   return i;
 }
 
-// Checks booleans and elements that have fewer bits than their bytes: those can hold
-// values that the type does not have.
+// Checks booleans and elements that have fewer bits than their bytes, because the bytes
+// can hold values that the type does not have.
 static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
                                const uint8_t *data, size_t count,
                                fc_error_t *err) {
@@ -486,7 +489,7 @@ static fc_status_t read_member(fc_frame_t *frame, fc_typed_t *typed,
   return fc_typed_read(frame, typed, member, dest, err);
 }
 
-// All members were read. Makes the raw bytes the tensor's elements.
+// Called when all members were read. Makes the raw bytes the tensor's elements.
 static fc_status_t take_raw(fc_frame_t *frame, fc_typed_t *typed,
                             fc_str_t bytes, fc_value_t *dest, fc_error_t *err) {
   if (typed->seen[FC_MEMBER_DATA] || typed->seen[FC_MEMBER_B64]) {
@@ -530,8 +533,8 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
   const fc_op_t *op = typed->op;
   const fc_dtype_info_t *declared = fc_dtype_info(op->dtype);
   const fc_dtype_info_t *stated = fc_dtype_info(dtype);
-  // File formats have one kind of integer with a sign, which is read as iN: it fits a
-  // declared siN, too.
+  // File formats have only one kind of signed integer, which is read as iN. So it also
+  // fits a declared siN.
   const bool is_signed = stated->class_ == FC_DTYPE_CLASS_INT &&
                          declared->class_ == FC_DTYPE_CLASS_SINT &&
                          stated->bits == declared->bits;

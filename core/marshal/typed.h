@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor that says its dtype and its shape. Private to the marshaller.
+// A tensor that states its dtype and its shape. Private to the marshaller.
 #ifndef FARCALL_MARSHAL_TYPED_H_
 #define FARCALL_MARSHAL_TYPED_H_
 
 #include "marshal/frame.h"
 
-// A tensor that says its type: {"dtype","shape","data"|"b64"}. A protocol may have
-// other names for these members.
+// The members of a tensor that states its type: {"dtype","shape","data"|"b64"}.
+// A protocol may have other names for them.
 enum {
   FC_MEMBER_DTYPE,
   FC_MEMBER_SHAPE,
@@ -18,7 +18,8 @@ enum {
 typedef struct fc_typed_t {
   const fc_op_t *op;
   const fc_str_t *members;  // their names, "" for one that the protocol lacks
-  // The stated one, else the declared one; fc_typed_state prefers the declared one.
+  // The stated type, else the declared one; fc_typed_state prefers the declared
+  // one.
   fc_dtype_t dtype;
   bool has_shape;
   int32_t rank;
@@ -28,36 +29,37 @@ typedef struct fc_typed_t {
   bool scalar;  // set by a look ahead: the object ends without a shape
 } fc_typed_t;
 
-// Reads {"dtype","shape","data"|"b64"}, whose first key was just read, to its end. Where
-// raw bytes may follow the document, "binary_data_size" may stand for "data".
+// Reads {"dtype","shape","data"|"b64"}, whose first key was just read, to its end.
+// Where raw bytes may follow the document, "binary_data_size" may replace "data".
 fc_status_t fc_typed_decode(fc_frame_t *frame, const fc_op_t *op,
                             fc_value_t *dest, fc_error_t *err);
-// Read the members of such a value one by one: fc_typed_begin, then fc_typed_read for
-// each. fc_typed_member finds the member whose key was just read; -1: it is none of them.
-// At the end the caller checks that no member is missing (`seen`) and that the data was
-// read (`read`), and binds the names of the dims.
+// These read the members of such a value one by one: fc_typed_begin, then fc_typed_read
+// for each. fc_typed_member finds the member whose key was just read; -1: it is another
+// member. At the end the caller checks that no member is missing (`seen`) and that the
+// data was read (`read`), and binds the names of the dims.
 void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
                     const fc_str_t *members);
 int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
-// Reads the value of a member whose key was just read. Shape and dtype say how data is
-// read: if data comes before one of them, looks ahead for both first. The dtype is not
-// looked for where the declared one settles it.
+// Reads the value of a member whose key was just read. Shape and dtype say how to read
+// data. So if data comes before one of them, it looks ahead for both. It does not look
+// for a dtype if the declared type is sufficient.
 fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
                           fc_value_t *dest, fc_error_t *err);
-// Sets dtype and dims that stand in no document but, for example, in the head of a
+// Sets dtype and dims that are not in a document but, for example, in the head of a
 // file, and checks them: FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _TENSOR_TOO_LARGE.
-// The caller sees to it that no dim is negative.
+// The caller must ensure that no dim is negative.
 fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_error_t *err);
-// Checks that `bytes` are as many as the shape says. *out_count: elements.
-// FC_CODE_DATA_LENGTH, _TENSOR_TOO_LARGE.
+// Checks that the size of `bytes` is what the shape says. *out_count is the
+// number of elements. FC_CODE_DATA_LENGTH, _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_measure(fc_frame_t *frame, const fc_typed_t *typed,
                              fc_str_t bytes, size_t *out_count,
                              fc_error_t *err);
-// Makes `bytes` the elements. They belong to the call, so the function may get them
-// where they lie and write to them; they are copied if they are not aligned as the
-// function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
+// Makes `bytes` the elements. They belong to the call, so the function may get
+// them without a copy and write to them; they are copied if they are not
+// aligned as the function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE,
+// _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err);
 

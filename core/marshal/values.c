@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See values.h. A value is answered by a plan whose only result has its type; so JSON, .npy
-// and safetensors need no code of their own here.
+// See values.h. The answer for a value comes from a plan whose only result has the
+// value's type. So JSON, .npy and safetensors need no code of their own here.
 #include "marshal/values.h"
 
 #include "abi/state.h"
@@ -22,7 +22,7 @@ void fc_values_deinit(fc_values_t *values) {
 // ---------------------------------------------------------------------------
 // Slices
 
-// Reads digits, which may be none: *out stays then.
+// Reads digits. If there are none, *out is unchanged.
 static bool read_size(fc_str_t *text, int64_t *out) {
   size_t at = 0;
   int64_t size = 0;
@@ -36,7 +36,8 @@ static bool read_size(fc_str_t *text, int64_t *out) {
   return true;
 }
 
-// Cuts one dim of `size` elements as `part` says. False: it does not fit.
+// Cuts one dim of `size` elements as `part` says. False: `part` is malformed or
+// outside the dim.
 static bool cut_dim(fc_str_t part, int64_t size, int64_t *out_first,
                     int64_t *out_count) {
   int64_t first = 0, end = size;
@@ -154,7 +155,8 @@ fc_status_t fc_values_put(fc_str_t name, fc_allocator_t allocator,
 // ---------------------------------------------------------------------------
 // Reading
 
-// The part of a tensor that was cut out. Its strides are those of the whole.
+// The part of a tensor that a slice selects. Its strides are those of the whole
+// tensor.
 static fc_status_t view(fc_frame_t *frame, const fc_op_t *op,
                         const fc_store_row_t *row, const int64_t *first,
                         uint8_t *data, fc_value_t *out, fc_error_t *err) {
@@ -214,7 +216,8 @@ fc_status_t fc_values_read(const fc_values_t *values, fc_frame_t *frame,
 // ---------------------------------------------------------------------------
 // Writing
 
-// Reads a value whose token was just read, of a kind that a store has.
+// Reads a value whose token was just read. Its kind must be one that a store
+// can hold.
 static fc_status_t read_value(fc_frame_t *frame, fc_json_token_t token,
                               fc_error_t *err) {
   const fc_op_t *op = frame->plan->inputs[0].op;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A list's items may be the caller's, where a function gives back what it was given. So
-// lists are copied, too.
+// Fills the bits above the width (base/width.h). A function may return a list that it
+// was given, whose items belong to the caller. So lists are copied, too.
 #include "marshal/widths.h"
 
 #include "base/width.h"
@@ -48,7 +48,8 @@ static fc_status_t fill_leaf(fc_frame_t *frame, fc_value_t *value,
   return FC_OK;
 }
 
-// Copies values; *out_items is what is still to be done of them.
+// Copies values; *out_items becomes the copies, whose bits are still to be
+// filled.
 static fc_status_t copy_items(fc_frame_t *frame, const fc_value_t *values,
                               size_t count, items_t *out_items,
                               fc_error_t *err) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of bytes, before and after. A sum needs no memory and leaves the pages of a
-// request as they are; a copy would take as much memory as the arguments have. It is
-// evidence, not proof: a write may depend on the data, or write what was there.
+// Compares sums of bytes before and after a call. A sum needs no memory and leaves the
+// pages of a request as they are; a copy would take as much memory as the arguments
+// have. A sum is evidence, not proof: a write may depend on the data, or write the same
+// bytes again.
 #include "marshal/written.h"
 
 #include <stdio.h>
@@ -24,8 +25,8 @@ static inline uint64_t load(const uint8_t *at) {
   return word;
 }
 
-// Each step is a bijection of the sum, so one word that differs makes it differ. Four sums
-// side by side go as fast as memory.
+// Each step is a bijection of the sum, so a single word that differs changes the sum.
+// Four sums side by side are as fast as the memory.
 static uint64_t sum_bytes(uint64_t sum, const uint8_t *at, size_t size) {
   uint64_t a = sum, b = sum + 1, c = sum + 2, d = sum + 3;
   for (; size >= 32; at += 32, size -= 32) {
@@ -43,7 +44,8 @@ static fc_status_t sum_value(fc_frame_t *frame, fc_value_t *value,
                              fc_error_t *err) {
   size_t count, size;
   const fc_tensor_t *tensor = &value->tensor;
-  // Such elements are handed over in another form: packed, or zero-extended.
+  // Elements of odd widths are passed in another form: packed, or
+  // zero-extended.
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   if (value->kind != FC_VALUE_TENSOR || !fc_tensor_is_dense(tensor) ||
       fc_width_is_odd(info) ||
@@ -71,8 +73,8 @@ static bool same_bytes(const fc_value_t *a, const fc_value_t *b) {
          size == other && !memcmp(a->tensor.data, b->tensor.data, size);
 }
 
-// True when a result is what the argument holds now: it was made in the argument's memory,
-// and nothing is lost.
+// True when a result has the bytes that the argument has now: the result was made in
+// the argument's memory, and no data is lost.
 static bool is_answered(const fc_frame_t *frame, const fc_value_t *argument) {
   for (size_t i = 0; i < frame->call.result_count; i++) {
     if (same_bytes(argument, &frame->call.results[i])) return true;
@@ -80,7 +82,8 @@ static bool is_answered(const fc_frame_t *frame, const fc_value_t *argument) {
   return false;
 }
 
-// What a sidecar lists before the argument or after it: "{}" for each, or "…".
+// Lists the arguments before or after this one as a sidecar does: "{}" for
+// each, or "…".
 static void list_others(char *text, size_t size, uint32_t count, bool before) {
   *text = '\0';
   for (uint32_t i = 0; i < count && count <= SHOWN_MAX; i++) {
@@ -109,13 +112,14 @@ static fc_status_t fail(fc_frame_t *frame, const fc_plan_param_t *input,
   return status;
 }
 
-// A plan is const to the threads that share it, but for what it counts.
+// A plan is const to the threads that share it, except for its counters.
 static fc_plan_t *counts_of(const fc_frame_t *frame) {
   return (fc_plan_t *)(uintptr_t)frame->plan;
 }
 
-// Calls of a function are counted until enough of them were compared. Later nothing that
-// other threads read is written: each frame throws dice of its own.
+// Calls of a function are counted until enough of them were compared. After that, each
+// frame uses random numbers of its own, so that no memory is written that other threads
+// read.
 static bool is_due(fc_frame_t *frame) {
   const uint32_t compared =
       atomic_load_explicit(&counts_of(frame)->compared, memory_order_relaxed);
@@ -126,8 +130,9 @@ static bool is_due(fc_frame_t *frame) {
   return (frame->dice >> 32) % FC_WRITTEN_EVERY == 0;
 }
 
-// A call that did not come so far, or is begun again, does not count. If another thread
-// was first, this one does not, either.
+// Counts a call that was compared. A call that ended earlier, or is begun again, does
+// not count. If another thread counts at the same time, only one of the two calls
+// counts.
 static void count(fc_frame_t *frame) {
   fc_plan_t *plan = counts_of(frame);
   uint32_t compared =
@@ -137,8 +142,8 @@ static void count(fc_frame_t *frame) {
                                        compared + 1);
 }
 
-// Sums each value that is lent for reading. With `check` compares the sum with the one
-// before.
+// Computes the sum of each value that is lent for reading. With `check`, compares it
+// with the sum from before the call.
 static fc_status_t visit(fc_frame_t *frame, fc_value_t *arguments, bool check,
                          fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
