@@ -125,8 +125,9 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
                       "'bytes' stands alone in its object");
 }
 
-// Reads {"ref":NAME} where a container may stand, and what else an object is not. A dict
-// may have a part of that name.
+// Reads {"ref":NAME}, which may stand in place of a container. *out_stored stays false
+// for any other object, and for a dict that has a key "ref": these are the container
+// itself.
 static fc_status_t open_stored(fc_frame_t *frame, const fc_op_t *op,
                                fc_value_t *dest, bool *out_stored,
                                fc_error_t *err) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes: a node for each part, the list itself first and each list before its parts.
-// Behind a node stand the key that its part has in a dict, its dims, its elements. Nothing
-// is a pointer or an offset, so the bytes mean the same wherever they are mapped. A function
-// may have written over them: each node is copied before it is checked.
+// The bytes of a list: one node for each part. The list itself comes first, and each
+// list comes before its parts. After a node stand the key of the part if it is in a
+// dict, its dims, and its elements. There are no pointers or offsets, so the bytes have
+// the same meaning wherever they are mapped. A function may have written over them, so
+// each node is copied before it is checked.
 #include "marshal/kept_list.h"
 
 #include "base/width.h"
@@ -62,7 +63,8 @@ static bool is_any(const fc_op_t *op) {
   return !op || op->kind == FC_TYPE_UNKNOWN || op->kind == FC_TYPE_NULL;
 }
 
-// Goes on with the parts of a list. False: its type has not so many, or is no list.
+// Enters the parts of a list. False: the type has another number of parts, or
+// no parts, or the list is nested too deep.
 static bool enter(walk_t *walk, const fc_op_t *op, fc_value_t *items,
                   uint64_t count) {
   level_t level = {.next = items, .left = count};
@@ -87,7 +89,7 @@ typedef struct writer_t {
   size_t at;
 } writer_t;
 
-// Makes room for so many aligned bytes. *out_bytes is NULL when they are only counted.
+// Makes room for `size` aligned bytes. *out_bytes is NULL when they are only counted.
 static fc_status_t extend(writer_t *writer, size_t size, size_t alignment,
                           uint8_t **out_bytes, fc_error_t *err) {
   size_t at, end;
@@ -120,7 +122,8 @@ static fc_status_t put_elements(writer_t *writer, const fc_tensor_t *tensor,
   return FC_OK;
 }
 
-// What a part takes. False: no store has such a value.
+// Describes a part, and counts its elements. False: a store cannot hold such a
+// value.
 static bool describe(const fc_value_t *value, node_t *node, size_t *out_count) {
   const fc_tensor_t *tensor = &value->tensor;
   size_t size = 0;
@@ -228,7 +231,7 @@ typedef struct reader_t {
   uint64_t at;
 } reader_t;
 
-// NULL when there are not so many bytes.
+// Takes the next `size` bytes; NULL when there are fewer.
 static void *take(reader_t *reader, uint64_t size, uint64_t alignment) {
   const uint64_t at = (reader->at + alignment - 1) & ~(alignment - 1);
   if (at > reader->row->size || size > reader->row->size - at) return NULL;
@@ -247,7 +250,7 @@ static fc_status_t differs(const reader_t *reader, const char *why,
   return fc_stored_mismatch(reader->frame, reader->row, why, err);
 }
 
-// Reads what stands behind the node of a part that is no list.
+// Reads what stands after the node of a part that is not a list.
 static fc_status_t read_leaf(reader_t *reader, const part_t *part,
                              const node_t *node, fc_error_t *err) {
   fc_store_row_t row = *reader->row;

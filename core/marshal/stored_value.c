@@ -34,7 +34,7 @@ fc_status_t fc_stored_mismatch(fc_frame_t *frame, const fc_store_row_t *row,
   return status;
 }
 
-// Checks a tensor of the store as one is checked that a document brings.
+// Checks a tensor of the store like a tensor that a document sends.
 static fc_status_t check_tensor(fc_frame_t *frame, const fc_op_t *op,
                                 const fc_store_row_t *row, fc_error_t *err) {
   fc_typed_t typed;

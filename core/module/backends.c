@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of all kinds of modules, and how one is chosen (backends.h).
+// The list of all kinds of modules, and the choice of the kind of a file
+// (backends.h).
 #include "module/backends.h"
 
 #include <errno.h>
@@ -62,7 +63,8 @@ static fc_status_t read_head(int file, char head[FC_PROBE_SIZE],
                  size ? strerror(errno) : "an empty file");
 }
 
-// A file that no backend knows, but people have: says what works for it.
+// Fails for a known kind of file that no backend loads. The message says what
+// to do with it.
 static fc_status_t fail_known(const fc_file_kind_t *kind, fc_str_t path,
                               fc_error_t *err) {
   char text[FC_FILE_TEXT];
@@ -99,7 +101,8 @@ fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
   if (named) return named->probe(head, err);
   const fc_file_kind_t *kind = fc_file_kind(head, path);
   if (!kind) kind = fc_file_kind_named(path);
-  // A file that looks like a module, and is none of a backend, is nothing more.
+  // A file that looks like a module, but that no backend takes, is treated as
+  // unknown.
   return kind && kind->use != FC_FILE_MODULE ? fail_known(kind, path, err)
                                              : fail_unknown(backends, err);
 }

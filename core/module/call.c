@@ -2,8 +2,8 @@
 //
 // fc_call_t (farcall/call.h). Arguments are kept as values of the flat call. Tuples and
 // dicts among them are lists in memory of the call, so the frame is given one value for
-// each raw index. Other memory that a run needs (copies of what cannot be passed as it
-// is, storage of results) is kept from run to run.
+// each raw index. Other memory that a run needs (copies of values that cannot be passed
+// directly, storage of results) is kept from run to run.
 #include "farcall/call.h"
 
 #include <inttypes.h>
@@ -19,7 +19,8 @@ static const fc_plan_t *plan_of(const fc_call_t *call) {
   return call->function->plan;
 }
 
-// What the frame may ask memory for: OUT arguments, and state that nobody keeps.
+// The number of values for which the frame may request memory: OUT arguments,
+// and state that is not kept.
 static uint32_t placed_count(const fc_call_t *call) {
   return plan_of(call)->store_count + plan_of(call)->state_count;
 }
@@ -43,13 +44,13 @@ static bool reserve(const fc_call_t *call, fc_call_buffer_t *buffer,
 // ---------------------------------------------------------------------------
 // Creating a call
 
-// Finds the place of a leaf's value in the flat call, and makes the lists that lead
-// to it. *out_dest is NULL when the leaf is passed nowhere.
+// Finds the place of a leaf's value in the flat call, and makes the lists that
+// lead to it. *out_dest is NULL when the leaf's value is not passed.
 static fc_status_t find_dest(fc_call_t *call, const fc_leaf_way_t *way,
                              fc_value_t **out_dest, fc_error_t *err) {
   const fc_op_t *op = way->param->op;
   fc_value_t *value = way->raw_index < 0 ? NULL : &call->flat[way->raw_index];
-  // Starts at the tuple or dict that is raw argument `raw_index`.
+  // Starts at the tuple or dict whose raw index is `raw_index`.
   while (way->step_count && op->raw != way->raw_index) op++;
   for (uint32_t i = 0; i < way->step_count; i++) {
     if (value->kind != FC_VALUE_LIST) {
@@ -209,7 +210,8 @@ static fc_status_t pass_copy(fc_call_t *call, fc_call_argument_t *argument,
   return FC_OK;
 }
 
-// A register has no bits above the width that the caller has left there.
+// Clears the bits above the width, which the caller may have set: a register
+// must not have them.
 static void fill_scalar(fc_value_t *value) {
   if (value->kind != FC_VALUE_SCALAR) return;
   const fc_dtype_info_t *info = fc_dtype_info(value->dtype);
@@ -241,7 +243,7 @@ static fc_status_t pass_argument(fc_call_t *call, uint32_t leaf,
   return argument->copied ? pass_copy(call, argument, err) : FC_OK;
 }
 
-// The frame asks only for the memory of OUT arguments that are not set, and of state.
+// The frame requests memory only for state, and for OUT arguments that are not set.
 static void *place(void *context, uint32_t leaf, fc_dtype_t dtype,
                    size_t size) {
   (void)dtype;
@@ -293,8 +295,9 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
   return FC_OK;
 }
 
-// Makes copies of tensors where the module would stay locked until its results are
-// released (`all`), and of those that lie where a new value of the store comes.
+// Copies tensors. With `all` it copies all of them, because otherwise the
+// module would stay locked until its results are released. Without `all` it
+// copies those whose place in the store gets a new value.
 static fc_status_t keep_results(fc_call_t *call, bool all, fc_error_t *err) {
   const fc_frame_t *frame = call->instance->frame;
   FC_TRY(fc_frame_fill_widths(call->instance->frame, err));
@@ -382,8 +385,8 @@ static const fc_value_t *item_of(const fc_value_t *value, size_t index) {
   return &value->list.items[index];
 }
 
-// Takes the first index off a text like "3/0". For anything but one to ten digits
-// returns SIZE_MAX, an index that no list has.
+// Takes the first index off a text like "3/0". If the text does not begin with
+// one to ten digits, returns SIZE_MAX, an index that no list has.
 static size_t take_index(fc_str_t *rest) {
   size_t index = 0, at = 0;
   for (; at < rest->size && rest->data[at] != '/'; at++) {

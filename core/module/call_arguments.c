@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments of a fc_call_t (farcall/call.h): checked against their types when they
-// are set.
+// The arguments of a fc_call_t (farcall/call.h). They are checked against their types
+// when they are set.
 #include <stdio.h>
 
 #include "module/call_state.h"
@@ -98,7 +98,7 @@ fc_status_t fc_call_set(fc_call_t *call, const char *path,
   return fc_call_set_leaf(call, leaf, tensor, err);
 }
 
-// True when a leaf of this type may have such a value.
+// True when a leaf of this type may have the kind and dtype of `value`.
 static bool takes(const fc_leaf_t *type, const fc_value_t *value) {
   const bool unknown = type->kind == FC_TYPE_UNKNOWN;
   switch (value->kind) {
@@ -121,8 +121,8 @@ typedef struct list_level_t {
   size_t left;
 } list_level_t;
 
-// A tensor inside a list is passed without a copy, so it must be usable as it
-// is.
+// A tensor inside a list is passed without a copy, so the code must be able to
+// use it where it lies.
 static fc_status_t check_item(const fc_call_t *call, const fc_value_t *value,
                               fc_error_t *err) {
   static const fc_leaf_t any = {.kind = FC_TYPE_UNKNOWN,
@@ -194,8 +194,7 @@ void fc_call_clear(fc_call_t *call) {
   fc_call_set_constants(call);
 }
 
-// True for a value that can be set to one thing only: null, an empty tuple, an
-// empty dict.
+// True for a type that has only one value: null, an empty tuple, an empty dict.
 static bool is_constant(const fc_leaf_t *type) {
   return type->kind == FC_TYPE_NULL || type->kind == FC_TYPE_TUPLE ||
          type->kind == FC_TYPE_DICT;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a fc_call_t (farcall/call.h) is, for call.c and call_arguments.c.
+// The struct behind fc_call_t (farcall/call.h), for call.c and
+// call_arguments.c.
 #ifndef FARCALL_CORE_MODULE_CALL_STATE_H_
 #define FARCALL_CORE_MODULE_CALL_STATE_H_
 
@@ -8,7 +9,8 @@
 #include "marshal/leaves.h"
 #include "module/instance.h"
 
-// Memory that grows as needed, losing its contents, and is freed with the call.
+// Memory that grows as needed, and is freed with the call. Growing loses its
+// contents.
 typedef struct fc_call_buffer_t {
   void *data;
   size_t size;
@@ -34,16 +36,17 @@ struct fc_call_t {
   fc_state_t *state;          // NULL: each run has its own
   fc_call_buffer_t *
       storage;  // by place()'s `leaf`: of OUT arguments that are not set, and state
-  // The results of the last run, and for each two buffers, for the elements and the shape
+  // The results of the last run. Each has two buffers, for the elements and the shape
   // of a tensor that is copied.
   fc_value_t *kept;
   fc_call_buffer_t *kept_buffers;
 };
 
-// Adds to the error which argument it is about, and which part of that argument.
+// Adds to the error the argument that it is about, and the part of that
+// argument.
 fc_status_t fc_call_locate(const fc_call_t *call, uint32_t leaf,
                            fc_status_t status, fc_error_t *err);
-// Sets the arguments that can be set to one thing only.
+// Sets the arguments whose type has only one value.
 void fc_call_set_constants(fc_call_t *call);
 
 #endif  // FARCALL_CORE_MODULE_CALL_STATE_H_

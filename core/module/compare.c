@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both documents are read as trees and walked side by side, without recursion; the
-// signature's type tree is followed as far as it goes. Below a tensor all numbers
-// have its element type, whatever lists they are nested in.
+// Both documents are read as trees and walked side by side, without recursion.
+// The signature's type tree is followed as long as it has nodes. Inside a
+// tensor all numbers have its element type, however they are nested in lists.
 #include "module/compare.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 #define DEPTH_MAX 64
 
-// What a value is declared to be.
+// The declared type of a value.
 typedef struct place_t {
   uint32_t node;     // FC_NODE_NONE: nothing is declared
   fc_dtype_t dtype;  // of all numbers below; NONE: not declared
@@ -25,7 +25,7 @@ typedef struct place_t {
 static const place_t kNowhere = {.node = FC_NODE_NONE};
 static const place_t kShape = {.node = FC_NODE_NONE, .exact = true};
 
-// Two containers that are open.
+// Two open containers, one of each document.
 typedef struct level_t {
   yyjson_val *got;
   yyjson_val *next;      // of the expected one: an element, or a key
@@ -47,10 +47,10 @@ typedef struct compare_t {
 } compare_t;
 
 // ---------------------------------------------------------------------------
-// What differs
+// Differences
 
-// Appends a '/' and `text`, escaped as RFC 6901 wants it, to the `at` bytes of `out`.
-// Returns how many there are then.
+// Appends a '/' and `text`, escaped as in RFC 6901, to the `at` bytes of `out`. Returns
+// the new number of bytes.
 static size_t put_token(char out[256], size_t at, fc_str_t text) {
   out[at++] = '/';
   for (size_t i = 0; i < text.size && at < 250; i++) {
@@ -132,7 +132,7 @@ static double float_value(const fc_float_format_t *format, uint64_t bits) {
   return bits & format->sign ? -value : value;
 }
 
-// False for text that no float of the type is written as.
+// False when `value` is a text that does not stand for a float of the type.
 static bool read_float(yyjson_val *value, fc_dtype_t dtype, number_t *out) {
   const fc_float_format_t *format = &fc_float_formats[dtype];
   const size_t size = yyjson_get_len(value);
@@ -181,7 +181,8 @@ static bool read_numbers(fc_dtype_t dtype, yyjson_val *expected,
     return read_pair(read_float, dtype, expected, got, out);
   }
   if (info->class_ == FC_DTYPE_CLASS_BOOL) return false;
-  // Numbers that are not declared are whole numbers if both are written as such.
+  // Numbers without a declared type are whole numbers if both are written as
+  // whole numbers.
   if (read_pair(read_integer, FC_DTYPE_I64, expected, got, out)) return true;
   if (read_pair(read_integer, FC_DTYPE_UI64, expected, got, out)) return true;
   return dtype == FC_DTYPE_NONE &&
@@ -198,7 +199,8 @@ static bool is_tolerated(compare_t *compare, bool exact,
   const uint64_t a = (uint64_t)both[0].step, b = (uint64_t)both[1].step;
   const uint64_t ulp = both[0].step < both[1].step ? b - a : a - b;
   if (ulp == 0 || exact) return ulp == 0;  // 0 and -0 have one step
-  // Whole numbers that differ may be the same as doubles, so their steps are taken.
+  // Different whole numbers may be equal as doubles, so the difference in steps
+  // is used.
   const double absolute =
       both[0].is_whole ? (double)ulp : fabs(both[0].value - both[1].value);
   if (absolute > out->max_absolute) out->max_absolute = absolute;
@@ -245,8 +247,8 @@ static place_t place_of(const fc_signature_t *signature, uint32_t node) {
                    .dtype = fc_dtype_info((fc_dtype_t)type->dtype)->part};
 }
 
-// The results of an answer are those of the function, then what out and inout
-// arguments hold.
+// The results of an answer are those of the function, then the final contents
+// of out and inout arguments.
 static place_t place_of_result(const fc_signature_t *signature, size_t index) {
   for (const fc_param_t *at = NULL; (at = fc_result_next(signature, at));) {
     if (index-- == 0) return place_of(signature, at->type);
@@ -300,7 +302,7 @@ static place_t place_of_member(const compare_t *compare, const level_t *level) {
   return kNowhere;
 }
 
-// Returns `place`, but where no element type is declared there, with the one that the
+// Returns `place`. If no element type is declared there, it gets the type that the
 // object states as "dtype", if any.
 static place_t stated_place(place_t place, yyjson_val *object) {
   yyjson_val *dtype = yyjson_obj_get(object, "dtype");
@@ -314,7 +316,7 @@ static place_t stated_place(place_t place, yyjson_val *object) {
 // ---------------------------------------------------------------------------
 // The walk
 
-// Opens two containers of one kind and size, or says that they differ.
+// Opens two containers of one kind and size, or reports that they differ.
 static fc_status_t open_both(compare_t *compare, place_t place,
                              yyjson_val *expected, yyjson_val *got,
                              fc_error_t *err) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The examples of one function, and what stands for them where it has none.
+// The examples of one function, and the generated call for a function that has
+// none.
 #include <stdio.h>
 
 #include "abi/render.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An example is a call with a name, so it has the reader of calls (expect.c). Its
-// arguments are decoded as those of a request are; its results are compared with what the
-// module answers only when it is tried (proof.h).
+// An example is a call with a name, so the reader of calls reads it (expect.c). Its
+// arguments are decoded like those of a request. Its results are compared with what the
+// module answers only when the example is tried (proof.h).
 #include "module/examples.h"
 
 #include <stdio.h>
@@ -15,9 +15,10 @@
 #define PLACE "/examples"
 
 // ---------------------------------------------------------------------------
-// Whether they fit
+// Checks against the module
 
-// Fails because of example `index`: of its member at `pointer`, "" for all of it.
+// Fails because of the member of example `index` at `pointer`; with "" as
+// `pointer`, because of the whole example.
 static fc_status_t fail(const fc_expectations_t *examples, size_t index,
                         const char *pointer, const char *why, fc_error_t *err) {
   char name[80], place[200], text[200];
@@ -34,7 +35,7 @@ static fc_status_t fail(const fc_expectations_t *examples, size_t index,
   return status;
 }
 
-// In a module of one function, an example need not name it.
+// In a module of one function, an example need not name the function.
 static fc_status_t check_name(const fc_expectations_t *examples, size_t index,
                               bool one_function, fc_error_t *err) {
   const fc_expected_call_t *call = &examples->calls[index];
@@ -53,7 +54,8 @@ static fc_status_t check_name(const fc_expectations_t *examples, size_t index,
   return FC_OK;
 }
 
-// Are there as many results as the function has, and what it writes into arguments?
+// Checks the number of results: those of the function, and the arguments that
+// it writes.
 static fc_status_t check_count(const fc_function_t *function,
                                const fc_expectations_t *examples, size_t index,
                                fc_allocator_t allocator, fc_error_t *err) {
@@ -63,7 +65,7 @@ static fc_status_t check_count(const fc_function_t *function,
   yyjson_doc *doc =
       yyjson_read_opts((char *)(uintptr_t)results.data, results.size,
                        YYJSON_READ_NUMBER_AS_RAW, &alc, NULL);
-  // It was printed from JSON.
+  // The text was printed from JSON, so parsing fails only when memory is short.
   if (!doc) return fc_fail_memory(err);
   const size_t count = yyjson_arr_size(yyjson_doc_get_root(doc));
   size_t wanted = 0;
@@ -84,7 +86,7 @@ static bool is_of(const fc_expected_call_t *call, fc_str_t function) {
   return !call->function.size || fc_str_equal(call->function, function);
 }
 
-// The function that an example names, NULL after a fault.
+// The function that an example names; NULL after an error.
 static const fc_function_t *find(const fc_function_t *functions, size_t count,
                                  const fc_expectations_t *examples,
                                  size_t index, fc_error_t *err) {
@@ -171,7 +173,8 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
                              fc_error_t *err) {
   static const char kWord[] = "\"examples\"";
   *out_examples = NULL;
-  // Few sidecars have any, and some are large.
+  // Few sidecars have examples, and some are large, so the word is searched
+  // first.
   if (!sidecar.size ||
       !memmem(sidecar.data, sidecar.size, kWord, sizeof kWord - 1)) {
     return FC_OK;
@@ -180,7 +183,8 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
   yyjson_doc *doc =
       yyjson_read_opts((char *)(uintptr_t)sidecar.data, sidecar.size,
                        YYJSON_READ_NUMBER_AS_RAW, &alc, NULL);
-  // The backend has read it before, so it is JSON.
+  // The backend has parsed it before, so parsing fails only when memory is
+  // short.
   if (!doc) return fc_fail_memory(err);
   yyjson_val *list = yyjson_obj_get(yyjson_doc_get_root(doc), "examples");
   fc_expectations_t *made = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line is read as a tree; its arguments and results are written out again, so that
-// nothing of the tree stays. Numbers stay as they were written.
+// A line is read as a tree. Its arguments and results are written out again, so that
+// the tree can be freed. Numbers keep their spelling.
 #include "module/expect.h"
 
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static fc_status_t keep(const reader_t *reader, fc_str_t text, fc_str_t *out) {
   return out->data ? FC_OK : fc_fail_memory(reader->err);
 }
 
-// Writes the value as JSON, into the arena.
+// Writes the value as JSON into the arena.
 static fc_status_t keep_json(const reader_t *reader, yyjson_val *root,
                              fc_str_t *out) {
   size_t size = 0;
@@ -121,7 +121,8 @@ static fc_status_t keep_body(const reader_t *reader, yyjson_val *root,
   const size_t room = parts[0].size + parts[1].size + 32;
   char *text = fc_arena_alloc(&reader->made->arena, room, 1);
   if (!text) return fc_fail_memory(reader->err);
-  // Every function takes arguments by position, not every one takes "kwargs".
+  // Every function takes arguments by position, but not every function takes
+  // "kwargs".
   const int size =
       values[1] ? snprintf(text, room, "{\"args\":%.*s,\"kwargs\":%.*s}",
                            FC_STR_ARG(parts[0]), FC_STR_ARG(parts[1]))
@@ -176,7 +177,7 @@ static fc_status_t read_json(const reader_t *reader, fc_str_t line,
                failure.msg, failure.pos);
 }
 
-// Twice, because numbers are either read or kept as they were written.
+// Parses the line twice: once to read numbers, once to keep their spelling.
 static fc_status_t read_line(const reader_t *reader, fc_str_t line,
                              fc_expected_call_t *call) {
   yyjson_doc *doc, *raw = NULL;
@@ -269,7 +270,7 @@ static fc_status_t put_lines(yyjson_val *list, const yyjson_alc *alc,
   return FC_OK;
 }
 
-// The list is written out as lines, so that there is one reader of calls.
+// Writes the list out as lines, so that there is only one reader of calls.
 fc_status_t fc_expectations_read(yyjson_val *list, const char *place,
                                  fc_allocator_t allocator,
                                  fc_expectations_t **out_expectations,

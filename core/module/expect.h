@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of a module with the answers that are expected, one JSON object a line:
+// Calls of a module with their expected answers, one JSON object a line:
 //   {"function":"f","args":[…],"kwargs":{…},"results":[…],"tolerance":{…},"name":"n"}
-// docs/abi.md has the format. A server tests a module with them before it serves it,
-// `farcall test` and `farcall diff` read the same lines. Any thread.
+// docs/abi.md has the format. A server tests a module with these calls before it serves
+// the module; `farcall test` and `farcall diff` read the same lines. Any thread.
 #ifndef FARCALL_CORE_MODULE_EXPECT_H_
 #define FARCALL_CORE_MODULE_EXPECT_H_
 
@@ -30,14 +30,15 @@ typedef struct fc_expectations_t {
   size_t count;
 } fc_expectations_t;
 
-// Blank lines are left out. Nothing points into `lines` afterwards. FC_CODE_JSON_SYNTAX,
-// _JSON_SCHEMA, _UNKNOWN_FIELD name the line. FC_CODE_JSON_SCHEMA without a line: there
-// are too many calls or bytes in all.
+// Parses the lines; blank lines are skipped. Nothing points into `lines` afterwards.
+// FC_CODE_JSON_SYNTAX, _JSON_SCHEMA, _UNKNOWN_FIELD name the line. FC_CODE_JSON_SCHEMA
+// without a line: there are too many calls, or too many bytes.
 fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
                                   fc_expectations_t **out_expectations,
                                   fc_error_t *err) FC_MUST_CHECK;
-// The same of a list in a document that was read with YYJSON_READ_NUMBER_AS_RAW. `place`
-// is that of the list, such as "/examples"; errors name that of the call.
+// Does the same for a list in a document that was read with YYJSON_READ_NUMBER_AS_RAW.
+// `place` is the place of the list, such as "/examples"; errors name the place of the
+// call.
 struct yyjson_val;
 fc_status_t fc_expectations_read(struct yyjson_val *list, const char *place,
                                  fc_allocator_t allocator,
@@ -52,15 +53,15 @@ fc_status_t fc_expected_function(const fc_expected_call_t *call,
                                  const fc_function_t **out_function,
                                  fc_error_t *err) FC_MUST_CHECK;
 // Checks that the call was answered as expected: with `error` or, if that is NULL, with
-// the document `answer`. FC_CODE_SELF_TEST_FAILED names the line and, if results differ,
-// the place in the answer, what was expected and what stands there; or why the results
-// cannot be compared. FC_CODE_OUT_OF_MEMORY.
+// the document `answer`. FC_CODE_SELF_TEST_FAILED names the line. If results differ, it
+// also names the place in the answer, the expected value and the value found; or it
+// says why the results cannot be compared. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_expected_check(const fc_expected_call_t *call,
                               const fc_signature_t *signature, fc_str_t answer,
                               const fc_error_t *error, fc_allocator_t allocator,
                               fc_error_t *err) FC_MUST_CHECK;
-// Fails with FC_CODE_SELF_TEST_FAILED: `error` says why the call could not be made, or
-// how it failed otherwise than expected.
+// Fails with FC_CODE_SELF_TEST_FAILED. `error` says why the call could not be made, or
+// is the unexpected error of the call.
 fc_status_t fc_expected_fail(const fc_expected_call_t *call,
                              const fc_error_t *error, fc_error_t *err);
 

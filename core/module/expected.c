@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call with its expected answer: of which function it is, and whether it was answered
-// so.
+// One call with its expected answer: finds its function, and checks the answer.
 #include <stdio.h>
 
 #include "module/expect.h"
@@ -32,7 +31,7 @@ fc_status_t fc_expected_function(const fc_expected_call_t *call,
   return FC_OK;
 }
 
-// "line 3 ('f')", "example 'a seven' ('f')"
+// Prints "line 3 ('f')" or "example 'a seven' ('f')".
 static void print_name(const fc_expected_call_t *call, char out[180]) {
   char shown[80], name[80];
   fc_escape(shown, sizeof shown, 64, call->function);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See files.h.
+// Opens, reads and hashes the files of a module: see files.h.
 #include "module/files.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ fc_str_t fc_path_file(fc_str_t path) {
   return fc_str_make(path.data + skip, path.size - skip);
 }
 
-// Puts before the reason in `err` that it is the sidecar that cannot be read.
+// Changes `err` to say that the sidecar cannot be read, followed by the reason.
 static fc_status_t fail_sidecar(fc_error_t *err) {
   fc_error_t why = {0};
   if (err) why = *err;
@@ -44,8 +44,8 @@ fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
   return fail_sidecar(err);
 }
 
-// Reads the file. Looking at it through its mapping would keep a large file in
-// memory.
+// Hashes the file by reading it. Reading it through its mapping would keep a
+// large file in memory.
 static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
                              fc_error_t *err) {
   fc_sha256_t hash;
@@ -63,8 +63,9 @@ static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
   return FC_OK;
 }
 
-// Notes the file's size and when it was last written. fc_files_read does so before
-// it hashes the file, and fc_files_hash after, so a change meanwhile is seen.
+// Notes the file's size and its time of writing. fc_files_read calls it before
+// it hashes the file, and fc_files_hash calls it afterwards, so a change in
+// between is noticed.
 static fc_status_t note_time(const fc_snapshot_t *file,
                              fc_file_digest_t *digest, fc_error_t *err) {
   struct stat info;
@@ -83,8 +84,8 @@ static bool is_current(const fc_file_digest_t *known,
   return sealed || known->written_ns == now->written_ns;
 }
 
-// A file with a sidecar is hashed at once: the sidecar may name the hash, and opening
-// the module compares the two.
+// A file with a sidecar is hashed immediately: the sidecar may name the hash, and
+// opening the module compares the two.
 static bool may_hash_later(const fc_module_files_t *files, uint64_t hash_max,
                            uint64_t size) {
   return hash_max > 0 && size > hash_max && files->sidecar < 0;

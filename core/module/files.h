@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files a module is made of: finds them, takes snapshots of them, hashes them.
-// Everything later reads the snapshots of these files only. Runs on the thread that
-// loads; fc_files_hash may run later on another one. What only looks at paths may be
-// called on any thread.
+// The files of a module: finds them, takes snapshots of them, hashes them. All later
+// code reads only the snapshots. Runs on the thread that loads; fc_files_hash may run
+// later on another one. Functions that use only paths may be called on any thread.
 #ifndef FARCALL_MODULE_FILES_H_
 #define FARCALL_MODULE_FILES_H_
 
@@ -14,35 +13,36 @@
 // The last segment of a path.
 fc_str_t fc_path_file(fc_str_t path);
 
-// Opens the module's sidecar: the file whose path is `path` (NUL-terminated)
-// with `suffix` in place of its own. *out_fd is -1 when `suffix` is NULL or
-// there is no such file. FC_CODE_ABI_METADATA when there is one that cannot be opened.
+// Opens the module's sidecar: the file whose path is `path` (NUL-terminated) with
+// `suffix` in place of its own. *out_fd is -1 when `suffix` is NULL or there is no such
+// file. FC_CODE_ABI_METADATA when the file exists but cannot be opened.
 fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
                                   int *out_fd, fc_error_t *err);
 
-// Takes snapshots of both files and hashes the module's file. Does not hash it when
-// `files` has its digest and the file has not changed since; nor when `hash_max`
-// (fc_module_options_t) is not 0, the file is larger than that and has no sidecar:
-// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. The caller sets both
-// snapshots to FC_SNAPSHOT_NONE before (that of an absent sidecar stays so) and closes
-// both after, also after a failure.
+// Takes snapshots of both files and hashes the module's file. It does not hash the file
+// in two cases. First: `files` has its digest and the file has not changed since.
+// Second: `hash_max` (fc_module_options_t) is not 0, the file is larger than it, and
+// there is no sidecar; then out_digest->sha256 is "". `sealed_max` as in fc_backend_t.
+// The caller sets both snapshots to FC_SNAPSHOT_NONE before (the one of an absent
+// sidecar stays so) and closes both afterwards, even after a failure.
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
                           uint64_t hash_max, fc_snapshot_t *out_file,
                           fc_snapshot_t *out_sidecar,
                           fc_file_digest_t *out_digest, fc_error_t *err);
-// Asks `options`->admit about a sealed copy of *sidecar, a descriptor or -1 (no sidecar).
-// If it is admitted, *sidecar is closed and becomes a descriptor of the copy, whose sum
-// is put into `out_sha256`; else both stay as they are. Without `admit`, does nothing.
+// Asks `options`->admit about a sealed copy of *sidecar, a descriptor or -1 (no
+// sidecar). If it is admitted, *sidecar is closed and becomes a descriptor of the copy,
+// whose sum is written to `out_sha256`; otherwise both stay unchanged. Does nothing if
+// `admit` is NULL.
 fc_status_t fc_files_admit_sidecar(int *sidecar,
                                    const fc_module_options_t *options,
                                    char out_sha256[65], fc_error_t *err);
-// Asks `options`->admit, which is set, about the sum of a sidecar.
+// Asks `options`->admit, which must be set, about the sum of a sidecar.
 fc_status_t fc_files_admit_sum(const char *sha256,
                                const fc_module_options_t *options,
                                fc_error_t *err);
 // Hashes a file that fc_files_read did not hash. FC_CODE_MODULE_PATH when the
-// file cannot be read, or is not sealed and was written to since fc_files_read
-// noted its size and time in `read`.
+// file cannot be read, or when it is not sealed and was written to after
+// fc_files_read noted its size and time in `read`.
 fc_status_t fc_files_hash(const fc_snapshot_t *file,
                           const fc_file_digest_t *read, char out_hex[65],
                           fc_error_t *err);
@@ -57,8 +57,8 @@ bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
 void fc_path_identify(fc_str_t path, fc_str_t *out_name, fc_str_t *out_version);
 bool fc_is_version(fc_str_t text);
 bool fc_is_module_name(fc_str_t text);
-// Below, equal to or above 0 as version `a` is lower than, the same as or higher
-// than `b`.
+// The result is below 0 when version `a` is lower than `b`, 0 when they are the
+// same, and above 0 when `a` is higher.
 int fc_version_compare(fc_str_t a, fc_str_t b);
 
 #endif  // FARCALL_MODULE_FILES_H_

@@ -9,7 +9,7 @@ fc_status_t fc_module_open(const char *path, const fc_module_options_t *options,
                         out_module, err);
 }
 
-// An embedder bounds memory by its allocator, so nothing is limited here.
+// Nothing is limited here, since an embedder can limit memory by its allocator.
 static const fc_limits_t kNoLimits = {.tensor_elements = SIZE_MAX,
                                       .tensor_size = SIZE_MAX,
                                       .result_size = SIZE_MAX,

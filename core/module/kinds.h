@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What files are that people give to farcalld and farcall: modules, models that can be
-// compiled, and others. For backends.c, which refuses what is no module, and for the verbs
-// of farcall. It tells what to try, and decides nothing: a backend's probe and the
-// compiler do. Any thread.
+// The kinds of files that people give to farcalld and farcall: modules, models that can
+// be compiled, and others. Used by backends.c, which refuses files that are not
+// modules, and by the verbs of farcall. The result only says what to try: the probe of
+// a backend or the compiler decides. Any thread.
 #ifndef FARCALL_MODULE_KINDS_H_
 #define FARCALL_MODULE_KINDS_H_
 
@@ -25,13 +25,14 @@ typedef struct fc_file_kind_t {
   const char *way;  // what to do instead, of DATA and FOREIGN
 } fc_file_kind_t;
 
-// How many bytes of a file are looked at: more of them than that tell no more.
+// The number of bytes of a file that are examined. Further bytes would not
+// help.
 #define FC_FILE_HEAD 4096
 
-// The kind by the file's first bytes; its name only chooses between kinds that begin
-// alike. NULL: unknown.
+// Finds the kind by the file's first bytes. Its name only chooses between kinds that
+// begin with the same bytes. NULL: unknown.
 const fc_file_kind_t *fc_file_kind(fc_str_t head, fc_str_t path);
-// The kind by the suffix alone. NULL: it says nothing.
+// Finds the kind only by the suffix. NULL: no kind has this suffix.
 const fc_file_kind_t *fc_file_kind_named(fc_str_t path);
 
 #define FC_FILE_TEXT 320

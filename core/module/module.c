@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads one module: chooses the backend and the name, takes one snapshot of
-// each file, hashes, makes a plan for each callable function. Runs on the
-// thread that loads. A loaded module is immutable but for its digests, which may come
-// later (fc_module_hash). Any thread may hold it.
+// Loads one module: chooses the backend and the name, takes one snapshot of each file,
+// hashes, makes a plan for each callable function. Runs on the thread that loads. A
+// loaded module is immutable except for its digests, which may be set later
+// (fc_module_hash). Any thread may hold it.
 #include "farcall/module.h"
 
 #include <stdatomic.h>
@@ -48,21 +48,21 @@ struct fc_module_t {
   // acquire before they are read: the file may be hashed while the module is
   // used.
   _Atomic(bool) hashed;
-  // Of the module's sidecar and of its variant's, as `admit` was asked about them; "":
-  // there was none, or nobody to ask.
+  // The sums of the module's sidecar and of its variant's sidecar about which `admit`
+  // was asked. "": there is no sidecar, or no `admit`.
   char sidecar_sums[2][65];
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
   char settled[FC_DIGEST_SIZE];     // of the functions as they are now
   char (*digests)[FC_DIGEST_SIZE];  // of functions
-  // By function: its signature, if that is none of `info` or `sizes`: of a function that
-  // no plan can be made of, or whose rows are proved to be batched or not; else NULL.
+  // By function: its signature if it is neither in `info` nor in `sizes`, else NULL.
+  // Such a signature belongs to a function for which no plan can be made, or whose rows
+  // were tested for batching.
   fc_signature_t **replaced;
   char path_bytes[];
 };
 
-// Half a SHA-256 is enough: digests tell versions apart, and nothing is protected by
-// them.
+// Half a SHA-256 is enough: digests only distinguish versions, and protect nothing.
 static void finish_digest(fc_sha256_t *hash, char out[FC_DIGEST_SIZE]) {
   char hex[65];
   fc_sha256_finish(hash, hex);
@@ -114,7 +114,7 @@ static fc_status_t digest_all(fc_module_t *module, fc_error_t *err) {
   return FC_OK;
 }
 
-// When two functions have one name, the first is found.
+// If two functions have the same name, the first one is found.
 static fc_status_t note_name(fc_module_t *module, uint32_t index,
                              fc_error_t *err) {
   const fc_str_t name = module->functions[index].name;
@@ -124,8 +124,8 @@ static fc_status_t note_name(fc_module_t *module, uint32_t index,
   return fc_name_table_put(&module->names, name, index, err);
 }
 
-// Has the next function listed as one that cannot be called, for the reason in `why`: the
-// module's other functions can be.
+// Lists the next function as not callable, for the reason in `why`. The module's other
+// functions stay callable.
 static fc_status_t refuse_function(fc_module_t *module,
                                    const fc_signature_t *signature,
                                    const fc_error_t *why, fc_error_t *err) {
@@ -139,7 +139,8 @@ static fc_status_t refuse_function(fc_module_t *module,
   return status;
 }
 
-// *out_plan is NULL when there can be none, and then `replaced` has the reason.
+// *out_plan is NULL when no plan can be made; then the signature in `replaced`
+// has the reason.
 static fc_status_t make_plan(fc_module_t *module, const fc_sized_t *listed,
                              fc_plan_t **out_plan, fc_error_t *err) {
   fc_error_t why;
@@ -262,8 +263,8 @@ static void destroy(fc_module_t *module) {
   fc_free(module->allocator, module);
 }
 
-// Puts the name of the module's file, without its directory, before the message. Out
-// of memory is not about the file.
+// Puts the name of the module's file, without its directory, before the message. It is
+// not added to an error about memory, which is not about the file.
 static void name_file(fc_str_t path, fc_error_t *err) {
   if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return;
   char message[sizeof err->message];
@@ -307,7 +308,7 @@ static fc_status_t fail_variant(const char *file, fc_status_t status,
 }
 
 // Replaces the file by the variant for this processor, if the sidecar lists one, and
-// then the sidecar by the variant's own, if there is one.
+// then the sidecar by the variant's own sidecar, if there is one.
 static fc_status_t take_variant(fc_module_t *module,
                                 const fc_backend_t *const *backends,
                                 const fc_module_options_t *options,
@@ -425,8 +426,8 @@ fc_module_t *fc_module_retain(fc_module_t *module) {
   return module;
 }
 
-// acq_rel: the thread that frees the module must see all that other threads did
-// to it.
+// acq_rel, because the thread that frees the module must see all writes of
+// other threads to it.
 void fc_module_release(fc_module_t *module) {
   if (!module) return;
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) ==

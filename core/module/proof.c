@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests are read where they stand; examples that have results are added to them.
+// Reads tests from the sidecar or a file; examples that have results are added
+// to them.
 #include "module/proof.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ static fc_status_t fail(const char *where, const fc_error_t *why,
 // ---------------------------------------------------------------------------
 // The sidecar
 
-// A whole number as it was written, digits alone.
+// Reads a whole number that was kept as it was written, with digits only.
 static bool read_count(yyjson_val *value, uint32_t most, uint32_t *out) {
   if (!yyjson_is_raw(value)) return false;
   const char *text = yyjson_get_raw(value);
@@ -67,8 +68,8 @@ static fc_status_t read_members(yyjson_val *root, bool tests,
   return fail("its sidecar", &why, err);
 }
 
-// The sidecar was read before, when the module was opened, so it is JSON. If it cannot be
-// parsed now, memory is short.
+// The sidecar was parsed before, when the module was opened. So if it cannot be parsed
+// now, memory is short.
 static fc_status_t read_sidecar(const fc_module_t *module, bool tests,
                                 fc_allocator_t allocator, fc_proof_t *proof,
                                 fc_error_t *err) {
@@ -91,7 +92,7 @@ static fc_status_t read_sidecar(const fc_module_t *module, bool tests,
 // ---------------------------------------------------------------------------
 // A file
 
-// X.tests.jsonl of X.so. False: there is no such file.
+// Finds X.tests.jsonl for X.so. False: there is no such file.
 static bool find_beside(fc_str_t path, char out[FC_PATH_SIZE_MAX]) {
   size_t size = path.size;
   while (size && path.data[size - 1] != '.' && path.data[size - 1] != '/') {
@@ -123,8 +124,8 @@ static fc_status_t read_file(const char *path, fc_allocator_t allocator,
   return status == FC_OK ? FC_OK : fail(base.data, &why, err);
 }
 
-// Adds the module's examples whose results are known to the tests. Their texts stay the
-// module's.
+// Adds the module's examples that have results to the tests. The module still owns
+// their texts.
 static fc_status_t add_examples(const fc_module_t *module,
                                 fc_allocator_t allocator, fc_proof_t *proof,
                                 fc_error_t *err) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a module is to prove itself before it is served, as those who made it say: in
-// its sidecar, and in a file of calls beside it. docs/abi.md has both. Called when a
-// module is loaded, on that thread; looks at files.
+// How a module must prove itself before it is served. The authors of the module say
+// this in its sidecar, and in a file of calls beside it; docs/abi.md describes both.
+// Called when a module is loaded, on that thread; reads files.
 #ifndef FARCALL_CORE_MODULE_PROOF_H_
 #define FARCALL_CORE_MODULE_PROOF_H_
 
@@ -17,15 +17,15 @@ typedef struct fc_proof_t {
   bool rollback_on_crash;
 } fc_proof_t;
 
-// `from` is "auto": the list "self_test" of the sidecar, else X.tests.jsonl beside
-// the module's file X.so or X.vmfb, if there is one, and the module's examples that have
-// results; "off": no tests; else the path of such a file. `warm_up` and
-// `rollback_on_crash` are the sidecar's, whatever `from` is.
-// FC_CODE_SELF_TEST_FAILED names what cannot be read, and why. `err` is not NULL.
+// `from` is "auto", "off" or the path of a file of calls. "auto": the list "self_test"
+// of the sidecar, else X.tests.jsonl beside the module's file X.so or X.vmfb, if there
+// is one, and the module's examples that have results. "off": no tests. `warm_up` and
+// `rollback_on_crash` always come from the sidecar. FC_CODE_SELF_TEST_FAILED names what
+// cannot be read, and why. `err` is not NULL.
 fc_status_t fc_proof_read(const fc_module_t *module, fc_str_t from,
                           fc_allocator_t allocator, fc_proof_t *out_proof,
                           fc_error_t *err) FC_MUST_CHECK;
-// The example of each function that can be called and whose example has at most
+// Makes the example of each callable function, except examples of more than
 // FC_PROOF_EXAMPLE_MAX bytes. FC_CODE_OUT_OF_MEMORY.
 #define FC_PROOF_EXAMPLE_MAX (64u << 10)
 fc_status_t fc_proof_examples(const fc_module_t *module,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bucket's rows are marked in patterns, so that each row stands at each place, and for
-// any two places there is a call with something strange at one and a row at the other.
+// A bucket's rows are arranged in patterns. Each row stands at each place, and for any
+// two places there is a call with an unusual row at one and a normal row at the other.
 #include "module/prove.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #define SIZE_MAX_PROVED ((size_t)512 << 20)  // bytes that a proof takes
 #define FREE_DIM 3                           // of a dim that callers choose
 
-// What stands beside a row.
+// What the rows beside a tested row contain.
 typedef enum beside_t {
   BESIDE_ROWS,
   BESIDE_ZEROS,
@@ -35,7 +35,7 @@ typedef struct input_t {
   int64_t *shape;
 } input_t;
 
-// A result; all have rows.
+// A result; all results have rows.
 typedef struct output_t {
   const fc_op_t *op;
   uint32_t number;
@@ -63,7 +63,7 @@ typedef struct prover_t {
   char *verdict;
 } prover_t;
 
-// Ends the proof: the function is not batched.
+// Ends the proof with the verdict that the function is not batched.
 #define OFF(prover, ...)                                                   \
   (snprintf((prover)->verdict, FC_VERDICT_SIZE, FC_BATCH_OFF __VA_ARGS__), \
    FC_FAILED_PRECONDITION)
@@ -105,7 +105,8 @@ static void put_float(prover_t *prover, fc_dtype_t dtype, size_t size,
   else *at = (uint8_t)(kSmall[beside] | (beside ? 0 : throw_dice(prover) % 8));
 }
 
-// Integers may be places, so they are small but where all are alike.
+// Fills a row. Integers may be indices, so they are 0 or 1, except those of 8
+// bits.
 static void fill_row(prover_t *prover, fc_dtype_t dtype, beside_t beside,
                      uint8_t *at, size_t size) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
@@ -124,7 +125,7 @@ static void fill_row(prover_t *prover, fc_dtype_t dtype, beside_t beside,
   }
 }
 
-// The element as a number; false: it is none that has a distance to others.
+// The element as a number; false when it has no distance to others.
 static bool get_float(fc_dtype_t dtype, const uint8_t *at, double *out) {
   uint16_t half;
   float single;
@@ -151,9 +152,9 @@ static bool get_float(fc_dtype_t dtype, const uint8_t *at, double *out) {
 }
 
 // ---------------------------------------------------------------------------
-// What is passed
+// Arguments
 
-// Memory for so many times so many bytes.
+// Allocates `times` times `bytes` bytes.
 static fc_status_t take(prover_t *prover, size_t times, size_t bytes,
                         uint8_t **out_data) {
   size_t size;
@@ -195,7 +196,7 @@ static fc_status_t add_input(prover_t *prover, const fc_op_t *op,
   return FC_OK;
 }
 
-// An argument without rows has one value in all calls.
+// Adds an argument without rows. It has the same value in all calls.
 static fc_status_t add_value(prover_t *prover, const fc_op_t *op,
                              const int64_t *shape, fc_value_t *value) {
   size_t count, size;
@@ -266,7 +267,7 @@ static fc_status_t prepare(prover_t *prover) {
 // ---------------------------------------------------------------------------
 // Calls
 
-// Lays out the rows that `which` says, and calls the function for so many.
+// Arranges the rows as `which` says, and calls the function with `rows` rows.
 static fc_status_t call(prover_t *prover, int64_t rows, fc_error_t *err) {
   const fc_prove_t *prove = prover->prove;
   fc_frame_t *frame = prove->frame;
@@ -295,7 +296,7 @@ static fc_status_t call(prover_t *prover, int64_t rows, fc_error_t *err) {
                          prove->deadline_ns, err);
 }
 
-// The dense rows of a result of the last call.
+// Finds the rows of a result of the last call, which are dense.
 static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
                              const uint8_t **out_rows) {
   size_t count, size;
@@ -325,8 +326,9 @@ static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
 // ---------------------------------------------------------------------------
 // Rows
 
-// Is an element what it is alone? Bits of NaN are not looked at. *out_differs: they
-// differ, but no more than the function allows.
+// True when an element agrees with that of a row computed alone. The bits of a
+// NaN are not compared. *out_differs: the two differ, but no more than the
+// function allows.
 static bool agrees(const fc_sized_t *wish, fc_dtype_t dtype, const uint8_t *at,
                    const uint8_t *alone, bool *out_differs) {
   double is = 0, was = 0;
@@ -341,7 +343,7 @@ static bool agrees(const fc_sized_t *wish, fc_dtype_t dtype, const uint8_t *at,
   return *out_differs;
 }
 
-// Compares a row with what it is alone.
+// Compares a row with the same row computed alone.
 static fc_status_t compare(prover_t *prover, const output_t *output,
                            const uint8_t *row, const uint8_t *alone,
                            int64_t rows, size_t place, beside_t beside) {
@@ -392,7 +394,7 @@ static fc_status_t fail(prover_t *prover, int64_t rows, const fc_error_t *why) {
              (long long)rows, why->message);
 }
 
-// What each row gives alone: in the smallest bucket, of which it fills all places.
+// Computes each row alone: in the smallest bucket, where it fills all places.
 static fc_status_t compute_alone(prover_t *prover) {
   const int64_t least = prover->plan->batch->buckets[0].rows;
   for (int r = 0; r < ROWS; r++) {
@@ -410,7 +412,7 @@ static fc_status_t compute_alone(prover_t *prover) {
   return FC_OK;
 }
 
-// Each row at each place.
+// Tests each row at each place.
 static fc_status_t try_places(prover_t *prover, int64_t rows) {
   for (size_t shift = 0; shift < ROWS; shift++) {
     fc_error_t why;
@@ -423,8 +425,8 @@ static fc_status_t try_places(prover_t *prover, int64_t rows) {
   return FC_OK;
 }
 
-// Something strange at the places whose number has a bit, then at those that have not.
-// What no call is answered with stands beside no row.
+// Puts unusual rows at the places whose number has a bit set, then at the other places.
+// If the function refuses a kind of unusual row, that kind is not tested further.
 static fc_status_t try_beside(prover_t *prover, int64_t rows, beside_t beside) {
   for (uint32_t bit = 0; (INT64_C(1) << bit) < rows; bit++) {
     for (size_t side = 0; side < 2 && !prover->refuses[beside]; side++) {
@@ -463,7 +465,8 @@ static fc_status_t try_all(prover_t *prover) {
   return FC_OK;
 }
 
-// Are two tensors of one shape the same, element by element?
+// True when two tensors have the same type and shape, and agree element by
+// element.
 static bool is_same(const fc_sized_t *wish, const fc_tensor_t *tensor,
                     const fc_tensor_t *alone, fc_arena_t *arena) {
   size_t count, size;

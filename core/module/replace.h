@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// May a module take the place of another one without its callers noticing?
+// Tells whether a module may take the place of another one without its callers
+// noticing.
 #ifndef FARCALL_CORE_MODULE_REPLACE_H_
 #define FARCALL_CORE_MODULE_REPLACE_H_
 
 #include "farcall/module.h"
 
 // FC_OK when `after` has each callable function of `before`, under the same name and
-// with a signature that replaces the one it had (abi/narrow.h). `after` may have more
-// functions. FC_CODE_SIGNATURE_NARROWED names the first function that is missing or
-// has another signature.
+// with a signature that may replace the old one (abi/narrow.h). `after` may have more
+// functions. FC_CODE_SIGNATURE_NARROWED names the first function that is missing or has
+// another signature.
 fc_status_t fc_module_check_replaces(const fc_module_t *before,
                                      const fc_module_t *after,
                                      fc_error_t *err) FC_MUST_CHECK;

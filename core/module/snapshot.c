@@ -15,15 +15,15 @@
 #endif
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
-// When descriptors or memory are used up, the file is not to blame: a later try may
-// succeed.
+// When descriptors or memory are used up, the file is not at fault, and a later
+// attempt may succeed.
 static fc_code_t code_of(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM
              ? FC_CODE_OUT_OF_MEMORY
              : FC_CODE_MODULE_PATH;
 }
 
-// Some systems make memfds executable only on demand, by MFD_EXEC. Kernels
+// Some systems make memfds executable only on request, by MFD_EXEC. Kernels
 // before 6.3 do not know that flag and fail with EINVAL.
 static int create_memory(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -47,9 +47,9 @@ static bool is_sealed(int fd) {
   return seals >= 0 && (seals & SEALS) == SEALS;
 }
 
-// The kernel refuses to seal memory while anybody else holds a page of it; where memory
-// is short, the kernel itself does so for a while, to move pages. Each call waits for
-// such pages for some 150 ms and then fails with EBUSY.
+// The kernel refuses to seal memory while a page of it is in use elsewhere. When memory
+// is short, the kernel itself uses pages for a while, in order to move them. Each call
+// waits about 150 ms for such pages and then fails with EBUSY.
 #define SEAL_TRIES 100
 
 static bool add_seals(int fd) {
@@ -61,7 +61,7 @@ static bool add_seals(int fd) {
 }
 
 // Returns a descriptor of sealed memory with the file's contents; -1 with errno
-// when that fails.
+// on failure.
 static int seal(int file, size_t size) {
   if (is_sealed(file)) return fcntl(file, F_DUPFD_CLOEXEC, 0);
   const int fd = create_memory();

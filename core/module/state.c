@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State of a program of one's own: what a session of the server is, with one desk and one
-// thread. A call that fails leaves the values it did not write as they were.
+// The state of a program that embeds farcall: the same as a session of the server, with
+// one desk and one thread. A call that fails leaves values that it did not write
+// unchanged.
 #include "module/state.h"
 
 #include <unistd.h>
@@ -80,7 +81,7 @@ fc_store_t *fc_state_begin(fc_state_t *state) {
   return &state->store;
 }
 
-// What a value lay in before it got another place.
+// Frees the old place of a value that got another place.
 static void free_before(const fc_state_t *state, const fc_store_row_t *row) {
   const fc_store_row_t *had =
       row->change & FC_STORE_NEW
@@ -102,7 +103,8 @@ void fc_state_end(fc_state_t *state, bool succeeded) {
   }
   desk->count = state->before.count;
   memcpy(desk->rows, state->before.rows, desk->count * sizeof *desk->rows);
-  // Places that the call took stay unused: a view of them may be left.
+  // Places that the call took stay unused, because a view of them may still
+  // exist.
   fc_store_punch(state->file, state->next, desk->next - state->next);
   state->next = desk->next;
 }

@@ -9,14 +9,14 @@ typedef struct declared_t {
   const fc_state_decl_t *state;
 } declared_t;
 
-// All states of a module, each once: where it is declared first.
+// All states of a module, each only once: the first declaration of its name.
 typedef struct states_t {
   fc_functions_t functions;
   fc_name_table_t first;  // from names to function * FC_STATES_MAX + state
   bool survive;           // every function says so of each
 } states_t;
 
-// Have two states the same type and shape?
+// True when two states have the same type and shape.
 static bool agree(const declared_t *one, const declared_t *other) {
   const fc_signature_t *a = one->function->signature;
   const fc_signature_t *b = other->function->signature;
@@ -48,7 +48,8 @@ static fc_status_t differ(fc_str_t state, const fc_function_t *first,
                  FC_STR_ARG(state), names[0], names[1]);
 }
 
-// Adds the states of a function, which agree with those before.
+// Adds the states of a function. They must agree with earlier states of the
+// same name.
 static fc_status_t add(states_t *states, size_t index, fc_error_t *err) {
   const fc_function_t *function = &states->functions.first[index];
   const fc_signature_t *signature = function->signature;
@@ -67,7 +68,7 @@ static fc_status_t add(states_t *states, size_t index, fc_error_t *err) {
   return FC_OK;
 }
 
-// fc_name_table_deinit(&out->first), whatever it returns.
+// The caller must call fc_name_table_deinit(&out->first), even after a failure.
 static fc_status_t gather(fc_functions_t functions, fc_allocator_t allocator,
                           states_t *out, fc_error_t *err) {
   *out = (states_t){.functions = functions,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variants: files that do the same as a module's own file, compiled for processors
-// that can do more. The module's sidecar lists them, the best first:
+// Variants: files that do the same as a module's own file, compiled for processors with
+// more features. The module's sidecar lists them, the best first:
 //
 //   "variants": [ { "file": "model-v4.so", "cpu": ["x86-64-v4"] }, … ]
 //
-// The first variant whose processor features are all there is loaded in place of the
-// module's own file; if no variant fits, the own file is loaded. Any thread;
+// The first variant whose required processor features are all present is loaded instead
+// of the module's own file; if no variant fits, the own file is loaded. Any thread;
 // docs/abi.md.
 #ifndef FARCALL_CORE_MODULE_VARIANT_H_
 #define FARCALL_CORE_MODULE_VARIANT_H_

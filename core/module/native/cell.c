@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Argument and result memory of a call: see cell.h.
+// Memory for the arguments and results of a call: see cell.h.
 #include "module/native/cell.h"
 
 #include "base/width.h"
@@ -8,7 +8,8 @@
 
 size_t fc_vector_size(const fc_signature_t *signature, const fc_type_t *type) {
   size_t count, size = 0;
-  // The reader of types lets no other vectors pass than those of a few rows.
+  // This cannot overflow: the reader of types accepts only vectors of a few
+  // rows.
   (void)fc_shape_count(fc_signature_dims(signature, type), type->rank,
                        (fc_dtype_t)type->dtype, &count, &size);
   return size;
@@ -44,7 +45,7 @@ fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
   return scalar;
 }
 
-// Any byte but 0 is true; compiled code wants 1 for it.
+// Any byte but 0 counts as true; compiled code needs 1 for true.
 static uint64_t cut(const fc_dtype_info_t *info, uint64_t bits) {
   return info->class_ == FC_DTYPE_CLASS_BOOL ? bits != 0
                                              : fc_width_cut(info, bits);
@@ -59,7 +60,7 @@ fc_scalar_t fc_scalar_cut(fc_dtype_t dtype, const fc_scalar_t *scalar) {
   return result;
 }
 
-// The bits that any of the elements has.
+// The bits that are set in at least one element.
 static uint64_t bits_of_all(const fc_dtype_info_t *info, const uint8_t *bytes,
                             size_t count) {
   if (info->size == 1) {
@@ -82,9 +83,10 @@ static void cut_elements(const fc_dtype_info_t *info, const uint8_t *from,
   }
 }
 
-// Elements with fewer bits than their bytes must lie zero-extended in memory, negative
-// ones too, because compiled code compares whole bytes. If an element has bits above its
-// width, `tensor` becomes a corrected copy, or with `in_place` is corrected where it lies.
+// Elements with fewer bits than their bytes must be zero-extended in memory, even
+// negative ones, because compiled code compares whole bytes. If an element has bits
+// above its width, `tensor` becomes a corrected copy; with `in_place` it is corrected
+// without a copy.
 static fc_status_t zero_extend(fc_tensor_t *tensor, size_t size, bool in_place,
                                uint32_t index, fc_arena_t *arena,
                                fc_error_t *err) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading: the checks before dlopen, dlopen, and redirecting the module's references to
-// malloc and its kin by rewriting the addresses that the loader put into its offset table
-// and its data. The snapshot is immutable, so what the file says about those places holds
-// for the loaded image.
+// Loading: the checks before dlopen, dlopen itself, and redirecting the module's
+// references to malloc and similar functions. References are redirected by rewriting
+// the addresses that the loader put into the module's offset table and data. The
+// snapshot is immutable, so what the file says about these places also holds for the
+// loaded image.
 #include "module/native/dylib.h"
 
 #include <dlfcn.h>
@@ -19,8 +20,9 @@
 #include "module/native/libc.h"
 #include "module/native/shim.h"
 
-// A module's own functions must win over the process's. The sanitizers cannot
-// work with that: their malloc is found through the process.
+// RTLD_DEEPBIND: a module's own functions must be found before the process's.
+// Sanitizers cannot work with it, because their malloc is found through the
+// process.
 #if FC_SANITIZED
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL)
 #define PLACE_OF_HEAP(handle) ((void)(handle), RTLD_DEFAULT)
@@ -48,9 +50,9 @@ fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
   return FC_OK;
 }
 
-// Says what the loader said last, for example "X: cannot open shared object file" or
-// "PATH: undefined symbol: Y", without paths, and adds what to do about it. The text is
-// copied: the loader frees its own when it is asked for the next thing.
+// Fails with the loader's last message, for example "X: cannot open shared object file"
+// or "PATH: undefined symbol: Y", without paths, and adds what to do about it. The text
+// is copied, because the next call of the loader frees it.
 static fc_status_t fail_to_load(fc_error_t *err) {
   static const char kMissing[] = ": cannot open shared object file";
   static const char kUndefined[] = "undefined symbol: ";
@@ -80,9 +82,9 @@ static fc_status_t fail_to_load(fc_error_t *err) {
                  slash ? slash + 1 : text);
 }
 
-// The dynamic linker loads nothing under a name by which it has loaded a file before. The
-// name is made of a descriptor's number, which another module's file can have had. So
-// slashes are added until the name is new.
+// The dynamic linker does not load a file again under a name that it has already
+// loaded. The name contains the number of a descriptor, which may have belonged to
+// another module's file. So slashes are added until the name is new.
 static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
                                  size_t capacity, fc_error_t *err) {
   static const char kFolder[] = "/proc/self/fd";
@@ -97,7 +99,7 @@ static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
   return fc_fail(err, FC_CODE_MODULE_LOAD, "too many modules are loaded");
 }
 
-// A name without a slash would be looked for in the loader's own directories.
+// The loader would search its own directories for a name without a slash.
 static fc_status_t name_file(fc_str_t path, char *out_name, size_t capacity,
                              fc_error_t *err) {
   const char *here = memchr(path.data, '/', path.size) ? "" : "./";
@@ -107,7 +109,7 @@ static fc_status_t name_file(fc_str_t path, char *out_name, size_t capacity,
   return fc_fail(err, FC_CODE_MODULE_PATH, "its path is too long");
 }
 
-// Whether the file at `path` still holds the snapshot's bytes. The file is mapped, not
+// True when the file at `path` still has the snapshot's bytes. The file is mapped, not
 // copied, because a worker process may not make files in memory.
 static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
   fc_snapshot_t now = FC_SNAPSHOT_NONE;
@@ -122,8 +124,8 @@ static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
 
 // $ORIGIN means the directory of the file's real path. So a module that uses
 // $ORIGIN is loaded from its file, not from its snapshot, and a worker process
-// needs the file where it was. The file must still hold the bytes that were
-// described; a change after this check is not seen.
+// needs the file in its old place. The file must still have the bytes that were
+// described; a change after this check is not noticed.
 static fc_status_t check_origin(const fc_snapshot_t *snapshot, const char *path,
                                 fc_error_t *err) {
   void *twin = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -191,9 +193,9 @@ static void count_reference(void *context, fc_str_t symbol, uint64_t address) {
 
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
-// Stores `value` at the reference. If the loader made its page read-only, makes the
-// page writable meanwhile. No other thread runs the module's code at this time.
-// False when the system refuses to make the page writable.
+// Stores `value` at the reference. If the loader made its page read-only, the
+// page is writable for a moment. No other thread runs the module's code at this
+// time. False when the system refuses to make the page writable.
 static bool store(const fc_dylib_reference_t *reference, void *value) {
   if (!reference->protected) {
     *reference->place = value;
@@ -234,9 +236,9 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
   if (!store(reference, hook->replacement)) work->failed = errno;
 }
 
-// A block must be freed by the `free` that belongs to its malloc. So if one
-// allocation function that the module imports is not the process's own, the
-// others are taken from where the module would find them.
+// A block must be freed by the `free` that belongs to its malloc. So if one of
+// the allocation functions that the module imports is not the process's, the
+// others are also taken from the place where the module would find them.
 static void complete_heap(redirect_t *work) {
   const fc_heap_t own = fc_heap_default();
   fc_dylib_t *dylib = work->dylib;
@@ -272,9 +274,9 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
-    // The module imports what could make threads. On such a thread the hooks
-    // use the process's malloc. A call would free that memory with the module's
-    // free.
+    // The module imports functions that can make threads. On such a thread the
+    // hooks use the process's malloc, but a call would free that memory with
+    // the module's free.
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "its malloc is not the process's; unload what replaces "
                    "malloc (LD_PRELOAD)");

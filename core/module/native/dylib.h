@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A loaded shared object. Loading resolves all its symbols, its own definitions first
-// (not so under sanitizers), redirects its references to malloc and the like to the hooks
-// (hook.h), and notes where it is mapped. Opened on the thread that loads modules, read
-// from any.
+// (except under sanitizers), redirects its references to malloc and similar functions
+// to the hooks (hook.h), and notes where the object is mapped. Opened on the thread
+// that loads modules, read from any thread.
 #ifndef FARCALL_MODULE_NATIVE_DYLIB_H_
 #define FARCALL_MODULE_NATIVE_DYLIB_H_
 
@@ -29,24 +29,23 @@ typedef struct fc_dylib_t {
   bool leavable;  // see fc_hook_t
 } fc_dylib_t;
 
-// Checks what the symbols tell, without loading. Sets `leavable` and makes the rest
-// of the struct zero; after a failure nothing is written. FC_CODE_SYMBOL_CLASH for an
-// exported function that has the name of a function of the C library which compilers
-// know.
+// Checks the symbols without loading the object. Sets `leavable` and zeroes the rest of
+// the struct; after a failure nothing is written. FC_CODE_SYMBOL_CLASH when an exported
+// function has the name of a function of the C library that compilers treat specially.
 fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
                            fc_error_t *err);
-// Loads what fc_dylib_check checked and runs the constructors.
-// FC_CODE_MODULE_LOAD for what the loader refuses. `path` is the file the
-// snapshot was made of. Must be closed, also after a failure.
+// Loads an object that fc_dylib_check checked, and runs its constructors.
+// FC_CODE_MODULE_LOAD when the loader refuses it. `path` is the file from which
+// the snapshot was made. The caller must close the dylib, even after a failure.
 fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
                           const fc_so_t *elf, fc_str_t path,
                           fc_allocator_t allocator, fc_error_t *err);
-// Puts back what was redirected, then runs the destructors. Accepts a dylib
-// that is zeroed, or was checked only.
+// Restores the redirected references, then runs the destructors. Accepts a
+// dylib that is zeroed, or was only checked.
 void fc_dylib_close(fc_dylib_t *dylib);
 
-// The address of a symbol that the object, or a library it needs, exports; NULL if there
-// is none.
+// The address of a symbol that the object, or a library that it needs, exports; NULL if
+// there is none.
 void *fc_dylib_find(const fc_dylib_t *dylib, const char *name);
 // True when the bytes lie inside one mapped segment that can be read.
 bool fc_dylib_contains(const fc_dylib_t *dylib, fc_span_t bytes);

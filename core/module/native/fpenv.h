@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The floating-point control state of the calling thread. Loading a library
-// linked with -ffast-math switches the loading thread to flush-to-zero for
-// good, and compiled code runs in whatever state it finds. So the state is
-// saved around dlopen and set before each call. The direction flag is cleared
-// after each call: hand-written code can leave the flag set, with which string
+// that was linked with -ffast-math switches the loading thread to flush-to-zero
+// permanently, and compiled code runs in the state that it finds. So the state
+// is saved around dlopen and set before each call. The direction flag is
+// cleared after each call: hand-written code can leave it set, and then string
 // instructions of other code would run backwards.
 #ifndef FARCALL_MODULE_NATIVE_FPENV_H_
 #define FARCALL_MODULE_NATIVE_FPENV_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calling compiled functions through libffi, or, where LLVM returns what no C function
-// returns, by returned.c. The register rules are MLIR's and LLVM's on x86-64 and
-// aarch64: docs/native.md tells them.
+// Calls compiled functions through libffi. If LLVM returns a value as no C function
+// does, returned.c makes the call. The register rules are MLIR's and LLVM's on x86-64
+// and aarch64; docs/native.md describes them.
 #include "module/native/function.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static bool is_complex(const fc_type_t *type) {
              FC_DTYPE_CLASS_COMPLEX;
 }
 
-// True when there is no result, or one that is returned in a register.
+// True when there is no result, or a single one that is returned in a register.
 static bool returns_directly(const fc_signature_t *signature) {
   if (signature->result_count == 0) return true;
   const fc_type_t *type = result_type(signature, 0);
@@ -57,8 +57,8 @@ static bool returns_directly(const fc_signature_t *signature) {
 }
 
 // Compiled MLIR extends narrow integers itself. C compiled by clang expects the
-// caller to extend them: signed ones by their sign, others by zero. Half floats are
-// in the low half of a float register.
+// caller to extend them: signed integers by their sign, others by zero. Half
+// floats are in the low half of a float register.
 static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const bool is_float = info->class_ == FC_DTYPE_CLASS_FLOAT;
@@ -77,7 +77,7 @@ static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   }
 }
 
-// What is in a vector register. Only LLVM's convention has such arguments.
+// The contents of a vector register. Only LLVM's convention has such arguments.
 static ffi_type *row_parts[] = {&ffi_type_double, &ffi_type_double, NULL};
 static ffi_type row_ffi_type = {.size = FC_VECTOR_ROW,
                                 .alignment = FC_VECTOR_ROW,
@@ -116,7 +116,7 @@ static void add_argument_types(fc_native_function_t *function,
 }
 
 // ---------------------------------------------------------------------------
-// What LLVM returns
+// Values that LLVM returns
 
 static void put_part(fc_native_function_t *function, fc_part_t part) {
   if (function->parts) function->parts[function->part_count] = part;
@@ -132,7 +132,7 @@ static void add_part(fc_native_function_t *function, uint32_t offset,
   put_part(function, part);
 }
 
-// The rows of the one vector that is returned.
+// Adds the rows of a vector that is the only result.
 static void add_rows(fc_native_function_t *function, const fc_type_t *type) {
   const size_t size = fc_vector_size(function->signature, type);
   for (uint32_t at = 0; at < size; at += FC_VECTOR_ROW) {
@@ -143,8 +143,8 @@ static void add_rows(fc_native_function_t *function, const fc_type_t *type) {
   }
 }
 
-// A descriptor's parts are all of 8 bytes: three, the sizes and the strides. Two of an
-// unranked one; one of a bare pointer.
+// All parts of a descriptor have 8 bytes. A ranked descriptor has three parts, then its
+// sizes and strides; an unranked one has two; a bare pointer is one.
 static void add_parts_of(fc_native_function_t *function, const fc_type_t *type,
                          uint32_t offset) {
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
@@ -205,7 +205,7 @@ static void add_types(fc_native_function_t *function) {
   }
 }
 
-// A bare pointer takes the place of a descriptor.
+// Adds the type of a result. A bare pointer takes the place of a descriptor.
 static uint32_t add_result(fc_native_function_t *function,
                            const fc_type_t *type) {
   static const fc_type_t kPointer = {.kind = FC_TYPE_SCALAR,
@@ -256,8 +256,8 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
   const bool in_register = direct && !function->by_llvm;
   function->value_count = function->type_count;
   if (function->cc == FC_CC_PACKED) {
-    // void f(void **): first the structure of results, if there is one, then one entry
-    // per argument, last the direct result.
+    // void f(void **): the entries are the structure of results, if there is one, then
+    // one entry for each argument, then the direct result.
     function->value_count =
         function->by_pointer + signature->argument_count + direct;
     function->types[0] = &ffi_type_pointer;
@@ -304,7 +304,7 @@ typedef struct native_call_t {
   uint64_t words[];  // of `borrowed`, `values` and `stack`
 } native_call_t;
 
-// Aligned for vectors, which a function may write as a whole.
+// Aligned for vectors, because a function may write a whole vector at once.
 static uint8_t *zeroed(fc_arena_t *arena, size_t size) {
   uint8_t *bytes = fc_arena_alloc(arena, size, FC_MEMREF_ALIGNMENT);
   if (bytes) memset(bytes, 0, size);
@@ -324,7 +324,8 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
   running->values = running->borrowed + count;
   running->stack = running->words + count + values;
   running->cells = fc_arena_alloc_array(arena, count, sizeof *running->cells);
-  // Zeroed, so that a result the function forgets to write is a null address.
+  // Zeroed, so that a result that the function does not write is a null
+  // address.
   running->structure =
       zeroed(arena, function->structure.size + sizeof(fc_scalar_t));
   if (!running->cells || !running->structure) return fc_fail_memory(err);
@@ -363,8 +364,8 @@ static void **put_rows(const fc_native_function_t *function,
   return next;
 }
 
-// The bytes of a scalar. As they stand they are extended by their sign, as a register has
-// them; compiled code that reads memory takes for granted that zeros are there.
+// The bytes of a scalar. The bytes of `value` are extended by the sign, as in a
+// register. Compiled code that reads them from memory expects zeros there instead.
 static fc_status_t get_scalar(const fc_native_function_t *function,
                               const fc_value_t *value, fc_arena_t *arena,
                               uint8_t **out_bytes, fc_error_t *err) {
@@ -418,7 +419,7 @@ static fc_status_t put_arguments(native_call_t *running,
   return FC_OK;
 }
 
-// An argument as it lies in a register: integers are extended to 8 bytes.
+// The register contents for an argument: integers are extended to 8 bytes.
 static uint64_t widen(const ffi_type *type, const void *value) {
   uint64_t word = 0;
   memcpy(&word, value, type->size);
@@ -429,7 +430,8 @@ static uint64_t widen(const ffi_type *type, const void *value) {
   return word;
 }
 
-// Puts the flat arguments where the C convention has them, which is LLVM's for scalars.
+// Puts the flat arguments into the registers and on the stack of the C convention.
+// LLVM's convention is the same for scalars.
 static void spread(native_call_t *running) {
   const fc_native_function_t *function = running->function;
   fc_registers_t *registers = &running->registers;
@@ -485,8 +487,8 @@ static void enter(void *context) {
   }
 }
 
-// Runs with the floating-point state that the function wants, whatever the
-// thread's is, and restores the thread's afterwards.
+// Runs in the floating-point state that the function needs, and restores the
+// thread's own state afterwards.
 static fc_hook_outcome_t run_in_its_fpenv(native_call_t *running) {
   const fc_fpenv_t before = fc_fpenv_get();
   const fc_fpenv_t wanted = running->function->fpenv;
@@ -497,8 +499,7 @@ static fc_hook_outcome_t run_in_its_fpenv(native_call_t *running) {
   return outcome;
 }
 
-// A wrong size follows from the arguments' shapes, so the error is about the
-// arguments.
+// Fails because of the arguments: a wrong size results from their shapes.
 static fc_status_t fail_arguments(const native_call_t *running,
                                   const char *what, fc_error_t *err) {
   const fc_signature_t *signature = running->function->signature;
@@ -542,8 +543,8 @@ static fc_status_t run(native_call_t *running, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Results
 
-// For the first thread. Its stack may grow to its limit, so memory that is nearer to this
-// frame than the limit (but at most STACK_MAX) counts as stack.
+// Used for the first thread, whose stack may grow to its limit. Memory counts as stack
+// if its distance from this frame is below the limit (but at most STACK_MAX).
 static bool is_near_frame(const uint8_t *data) {
   struct rlimit limit = {0};
   const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -554,10 +555,11 @@ static bool is_near_frame(const uint8_t *data) {
   return (at > frame ? at - frame : frame - at) < most;
 }
 
-// True for memory on this thread's stack. Generated code returns such an
-// address only when a function returns a pointer to its own stack frame. Asked
-// only about memory of which nothing else is known. pthread_getattr_np would look for the
-// first thread's stack in /proc, which a worker process may not read.
+// True for memory on this thread's stack. Generated code returns such an address only
+// if a function returns a pointer to its own stack frame. Used only for memory about
+// which nothing else is known. The first thread is treated separately, since
+// pthread_getattr_np would look for its stack in /proc, which a worker process may not
+// read.
 static bool is_on_stack(fc_span_t bytes) {
   if (gettid() == getpid()) return is_near_frame(bytes.data);
   pthread_attr_t attributes;
@@ -569,8 +571,9 @@ static bool is_on_stack(fc_span_t bytes) {
   return bytes.data >= (uint8_t *)low && bytes.data < (uint8_t *)low + size;
 }
 
-// Checks that `bytes`, said to belong to `allocated`, may be read. Memory of which
-// nothing is known is refused if the function is exact, or if it is this thread's stack.
+// Checks that `bytes`, which are said to belong to `allocated`, may be read. Memory
+// about which nothing is known is refused if the function is exact, or if it is this
+// thread's stack.
 static fc_status_t check_memory(const native_call_t *running,
                                 const void *allocated, fc_span_t bytes,
                                 uint32_t result, fc_error_t *err) {
@@ -599,8 +602,8 @@ static fc_status_t check_memory(const native_call_t *running,
   return FC_OK;
 }
 
-// A negative size where the type is dynamic was computed from the arguments, if
-// there are any; otherwise the module is wrong.
+// A negative size of a dynamic dim was computed from the arguments, so they are
+// at fault. If the function has no arguments, the module is at fault.
 static fc_status_t check_computed_sizes(const native_call_t *running,
                                         const fc_memref_t *descriptor,
                                         int32_t rank, uint32_t result,
@@ -671,9 +674,9 @@ static fc_status_t get_unranked(const native_call_t *running,
   return get_ranked(running, descriptor, rank, result, arena, out, err);
 }
 
-// A bare pointer is `allocated`, and the type has the sizes, the strides and the offset.
-// MLIR says nowhere how far behind it the data begins where an allocation is aligned, but
-// such a block is larger than what is in it.
+// A bare pointer is `allocated`; sizes, strides and offset come from the type. MLIR
+// does not say how far after the pointer the data of an aligned allocation begins. But
+// such a block is larger than its contents.
 static fc_status_t get_bare(const native_call_t *running, const void *from,
                             uint32_t index, fc_arena_t *arena, fc_value_t *out,
                             fc_error_t *err) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function of a native module, prepared at load so that a call only fills
-// cells, makes one ffi_call and checks what came back. Prepared functions are
-// immutable; a call runs on its instance's thread.
+// One function of a native module. It is prepared at load, so that a call only
+// fills cells, makes one ffi_call and checks what was returned. Prepared
+// functions are immutable; a call runs on its instance's thread.
 #ifndef FARCALL_MODULE_NATIVE_FUNCTION_H_
 #define FARCALL_MODULE_NATIVE_FUNCTION_H_
 
@@ -15,7 +15,7 @@
 #include "module/native/fpenv.h"
 #include "module/native/returned.h"
 
-// A part of what a function returns by LLVM's convention.
+// One part of the value that a function returns by LLVM's convention.
 typedef struct fc_part_t {
   uint32_t offset;  // in the structure of results
   uint8_t size;
@@ -25,8 +25,8 @@ typedef struct fc_part_t {
 typedef struct fc_native_function_t {
   const fc_signature_t *signature;
   fc_cc_t cc;
-  // The description of the module says that the module is pure and that this function
-  // borrows no result, and the module imports only what is harmless (libc.h).
+  // True if the module's description says that the module is pure and that this
+  // function borrows no result, and the module imports only harmless names (libc.h).
   bool exact;
   const uint8_t *ownership;  // the sidecar's: fc_ownership_t of each result
   fc_fpenv_t fpenv;          // the state to run in
@@ -47,8 +47,9 @@ typedef struct fc_native_function_t {
   uint32_t part_count;
 } fc_native_function_t;
 
-// Prepares a callable function. The caller has set the members before `entry`;
-// the rest is zero. The caller sets `entry` before the function is run.
+// Prepares a callable function. The caller sets the members before `entry`
+// first; the others must be zero. The caller sets `entry` before the function
+// is run.
 fc_status_t fc_native_prepare(fc_native_function_t *function,
                               fc_allocator_t allocator, fc_error_t *err);
 void fc_native_unprepare(fc_native_function_t *function,
@@ -56,7 +57,7 @@ void fc_native_unprepare(fc_native_function_t *function,
 
 // Runs the function and writes call->results. The results may lie in blocks that the
 // table hook->own lists until the caller clears the table. The table may list blocks
-// after a failure, too.
+// even after a failure.
 fc_status_t fc_native_run(const fc_native_function_t *function,
                           const fc_dylib_t *dylib, fc_hook_t *hook,
                           fc_backend_call_t *call, fc_error_t *err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The replacements for a module's allocation functions, puts and abort. They run on the
-// worker's thread inside the module's call. On a thread that the module made itself they
-// do what the process's functions do.
+// worker's thread inside the module's call. On a thread that the module itself made,
+// they do the same as the process's functions.
 #include "module/native/hook.h"
 
 #include <errno.h>
@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A request larger than a process can map is refused here: a sanitizer would
-// end the process.
+// A request larger than a process can map is refused here, because a sanitizer
+// would end the process.
 #define ALLOCATION_MAX ((size_t)1 << 47)
 
-// From this size on, memory is often fresh from the system, so calloc need not clear it.
-// Below it, malloc and memset are quicker (glibc's calloc passes by the thread's cache).
+// From this size on, memory usually comes fresh from the system, so calloc need not
+// clear it. Below this size malloc and memset are faster, since glibc's calloc does not
+// use the thread's cache.
 #define FRESH_MIN ((size_t)128 << 10)
 
 static _Thread_local fc_hook_t *running;
@@ -25,17 +26,18 @@ static const fc_heap_t kProcessHeap = {malloc,        calloc,         realloc,
 
 fc_heap_t fc_heap_default(void) { return kProcessHeap; }
 
-// What `memory` holds, as far as the heap tells: only the process's can be asked.
+// The usable size of `memory`, or `otherwise` if it is unknown: only the
+// process's heap can be asked.
 static size_t room_of(const fc_heap_t *heap, void *memory, size_t otherwise) {
   return heap->realloc == realloc ? malloc_usable_size(memory) : otherwise;
 }
 
-// _FORTIFY_SOURCE=3 knows the size that was asked for, and would end the process at the
-// first byte behind it, though malloc_usable_size allows it.
+// Hides the requested size from _FORTIFY_SOURCE=3, which would otherwise end the
+// process at the first byte after it, although malloc_usable_size allows that byte.
 static void forget_size(void *memory) { __asm__("" : "+r"(*(void **)memory)); }
 
-// What a function does not write of its memory can be in a result. So all memory that a
-// module gets begins as zeroes, on its own threads, too.
+// A result may contain memory to which the function did not write. So all memory that a
+// module gets begins as zeros, even on the module's own threads.
 static void *zeroed(const fc_heap_t *heap, void *memory, size_t size) {
   forget_size(&memory);
   return memory ? memset(memory, 0, room_of(heap, memory, size)) : NULL;
@@ -47,7 +49,7 @@ static void *take(const fc_heap_t *heap, size_t size) {
   return zeroed(heap, heap->malloc(size), size);
 }
 
-// For blocks that an earlier call allocated, whose size nobody has noted.
+// Resizes a block that an earlier call allocated and whose size was not noted.
 static void *resize(const fc_heap_t *heap, void *memory, size_t size) {
   const size_t had = room_of(heap, memory, SIZE_MAX);
   uint8_t *moved = heap->realloc(memory, size);
@@ -64,7 +66,7 @@ static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
   longjmp(hook->exit, (int)outcome);
 }
 
-// Compiled code never tests what malloc returns. So a refused allocation ends
+// Compiled code never checks the result of malloc. So a failed allocation ends
 // the call, if the call can be left.
 static void *track(fc_hook_t *hook, void *memory, size_t size) {
   const size_t live = hook->own.count;
@@ -93,7 +95,7 @@ static void *hook_calloc(size_t count, size_t size) {
   if (!hook) return calloc(count, size);
   size_t total;
   if (!fc_size_mul(count, size, &total)) {
-    // A size over PTRDIFF_MAX is reported as a negative one (run in function.c).
+    // A size over PTRDIFF_MAX is reported as negative (run in function.c).
     const bool negative = count > PTRDIFF_MAX || size > PTRDIFF_MAX;
     total = negative ? SIZE_MAX : PTRDIFF_MAX;
   }
@@ -127,10 +129,10 @@ static int hook_posix_memalign(void **out_memory, size_t alignment,
   return 0;
 }
 
-// Freeing an argument would corrupt the process. Such a free is not done but recorded,
-// and the call fails. The same happens when an exact function frees a block that it did
-// not allocate in this call, or has freed already. Another function may free what an
-// earlier call allocated: such a block is freed without a check.
+// Freeing an argument would corrupt the process. Such a free is only recorded, and the
+// call fails. The same happens when an exact function frees a block that it did not
+// allocate in this call, or has already freed. Other functions may free a block that an
+// earlier call allocated: it is freed without a check.
 static bool may_free(fc_hook_t *hook, void *memory) {
   if (fc_own_remove(&hook->own, memory)) {
     hook->freed++;
@@ -170,7 +172,8 @@ static void *hook_realloc(void *memory, size_t size) {
   return moved;
 }
 
-// Writes what was printed where the module's output goes, unless abort came to say why.
+// Writes the printed text to the module's output, unless it was written already. It is
+// not called after an abort: then the text is the reason for the failure.
 static void show(fc_hook_t *hook) {
   if (FC_UNLIKELY(hook->text_size) && !hook->shown) {
     fwrite(hook->text, 1, hook->text_size, stderr);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a module's malloc, free, puts and abort do while one of its functions
-// runs. Loading redirects the module's own references to the functions of hook.c
-// (dylib.h); the rest of the process never calls them. They find the running call
-// through a thread-local pointer, which is set only while fc_hook_run runs.
+// runs. Loading redirects the module's own references to the functions of
+// hook.c (dylib.h); other code of the process never calls them. They find the
+// running call through a thread-local pointer, which is set only while
+// fc_hook_run runs.
 #ifndef FARCALL_MODULE_NATIVE_HOOK_H_
 #define FARCALL_MODULE_NATIVE_HOOK_H_
 
@@ -13,8 +14,8 @@
 #include "module/native/own.h"
 
 // The functions that the module would call without the hooks. The module's
-// blocks are freed by the `free` here, which with RTLD_DEEPBIND need not be the
-// process's.
+// blocks are freed by the `free` in this struct, which with RTLD_DEEPBIND may
+// differ from the process's.
 typedef struct fc_heap_t {
   void *(*malloc)(size_t size);
   void *(*calloc)(size_t count, size_t size);
@@ -30,7 +31,7 @@ fc_heap_t fc_heap_default(void);
 #define FC_HEAP_NONE SIZE_MAX
 
 // An import that is redirected, and the fc_heap_t member that keeps the
-// original (FC_HEAP_NONE: nothing needs it).
+// original (FC_HEAP_NONE: the original is not needed).
 typedef struct fc_hook_entry_t {
   const char *name;
   void *replacement;
@@ -49,12 +50,13 @@ typedef enum fc_hook_outcome_t {
 typedef struct fc_hook_t {
   const fc_heap_t *heap;
   fc_own_t own;  // allocated by this call and still live
-  // longjmp may leave every stack frame of the module: it imports nothing that
-  // could need cleaning up afterwards. If not, its abort ends the process, its puts
-  // writes to stdout, and its malloc returns NULL when out of memory.
+  // True if longjmp may leave every stack frame of the module, because the
+  // module imports nothing that could need cleaning up. If false, its abort
+  // ends the process, its puts writes to stdout, and its malloc returns NULL
+  // when out of memory.
   bool leavable;
   bool exact;  // the function may free only what it allocated in the same call
-  // Addresses the module must not free.
+  // Addresses that the module must not free.
   void *const *borrowed;
   size_t lent_count;
   // Set by the run:
@@ -62,14 +64,15 @@ typedef struct fc_hook_t {
   bool freed_foreign;  // it tried to free what it does not own
   size_t size;
   size_t text_size;
-  // What it printed with puts: the reason if it aborts (reports quote whole operations),
-  // output like that of its other functions if not.
+  // The text that the module printed with puts. If it aborts, this is the reason
+  // (reports quote whole operations); otherwise it is output like that of its other
+  // functions.
   char text[8192];
   bool
       shown;  // the text is written already: it was longer, or other output came
-  // How many blocks this call has allocated and freed; native_call_end sets both to 0. If
-  // the module frees a block and this is not seen, a new block at the same address is not
-  // counted again.
+  // The number of blocks that this call has allocated and freed; native_call_end sets
+  // both to 0. If the module frees a block unnoticed, a new block at the same address
+  // is not counted again.
   uint64_t allocated;
   uint64_t freed;
   jmp_buf exit;
@@ -79,8 +82,9 @@ typedef struct fc_hook_t {
 fc_hook_outcome_t fc_hook_run(fc_hook_t *hook, void (*function)(void *context),
                               void *context);
 
-// Where the other functions of farcall that print for a module write: stderr. What the
-// call on this thread printed with puts is written first, so that all stands in order.
+// The stream to which farcall's other printing functions for modules write: stderr. The
+// text that the call on this thread printed with puts is written first, to keep the
+// order.
 FILE *fc_hook_output(void);
 
 #endif  // FARCALL_MODULE_NATIVE_HOOK_H_

@@ -31,8 +31,8 @@ static bool is_path_byte(char c) {
          (c >= '0' && c <= '9') || (c != '\0' && strchr("/._-+~@%", c));
 }
 
-// Where the last name of the path at `at` begins, also if a '/' ends the path; `at` if it
-// has no name.
+// The beginning of the last name in the path at `at`, even if a '/' ends the path; `at`
+// if the path has no name.
 static size_t find_name(fc_str_t text, size_t at) {
   size_t name = at;
   for (size_t i = at + 1; i < text.size && is_path_byte(text.data[i]); i++) {
@@ -41,9 +41,9 @@ static size_t find_name(fc_str_t text, size_t at) {
   return name;
 }
 
-// Copies text as one line: without the directories in front of the last name of absolute
-// paths, and with spaces for newlines and other control bytes. Returns the size written,
-// at most capacity - 1; NUL-terminated.
+// Copies text as one line. Absolute paths are reduced to their last name; newlines and
+// other control bytes become spaces. Returns the size written, at most capacity - 1;
+// NUL-terminated.
 static size_t copy_clean(char *out, size_t capacity, fc_str_t text) {
   size_t size = 0;
   for (size_t i = 0; i < text.size && size + 1 < capacity; i++) {
@@ -64,7 +64,7 @@ static bool take(fc_str_t *text, const char *prefix) {
   return true;
 }
 
-// loc("model.mlir":3:95) -> model.mlir:3:95: leaves out loc(…) and all quotes.
+// loc("model.mlir":3:95) -> model.mlir:3:95: removes loc(…) and all quotes.
 static void copy_location(char *out, size_t capacity, fc_str_t text) {
   char clean[160];
   fc_str_t rest = fc_str_make(clean, copy_clean(clean, sizeof clean, text));
@@ -76,7 +76,7 @@ static void copy_location(char *out, size_t capacity, fc_str_t text) {
   out[size] = '\0';
 }
 
-// Writes what a report of MLIR says as one line; joins the lines of any other text.
+// Writes a report of MLIR as one line; for any other text, joins its lines.
 // Returns the size written, at most capacity - 1.
 static size_t digest(char *out, size_t capacity, fc_str_t text) {
   fc_str_t rest = text;

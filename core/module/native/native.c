@@ -73,8 +73,8 @@ static fc_status_t read_sidecar(native_module_t *module,
   return fc_doc_check_hash(module->sidecar->so_sha256, source->sha256, err);
 }
 
-// A sidecar that describes the module wins over the embedded description. A sidecar
-// that only gives names gives them to the embedded description.
+// If a sidecar describes the module, the embedded description is not used. A
+// sidecar that has only names gives them to the embedded description.
 static fc_status_t read_abi(native_module_t *module,
                             const fc_module_source_t *source,
                             const fc_so_t *elf, fc_error_t *err) {
@@ -98,7 +98,7 @@ static fc_status_t read_abi(native_module_t *module,
 // Opening
 
 // A description that names a missing function belongs to another module. Using
-// the rest of it would read memory by guesswork.
+// the rest of it would mean reading memory by guessed types.
 static fc_status_t check_functions(const native_module_t *module,
                                    const fc_so_t *elf, fc_error_t *err) {
   const fc_sidecar_t *sidecar = module->sidecar;
@@ -267,8 +267,8 @@ static void native_instance_destroy(void *created) {
   fc_free(instance->allocator, instance);
 }
 
-// A serial function's call holds the lock from here to call_end: results may be views
-// of the module's own data.
+// A call of a serial function holds the lock from here to call_end, because results may
+// be views of the module's own data.
 static fc_status_t native_call(void *created, size_t index,
                                fc_backend_call_t *call, fc_error_t *err) {
   native_instance_t *instance = created;
@@ -299,8 +299,8 @@ typedef struct sweep_t {
 } sweep_t;
 
 // The results are encoded by now, so their memory is freed, each block once. Any other
-// block is a leak, unless the call failed. Such a block is freed only if the function is
-// `exact` (function.h), because then no later call can use the block.
+// block is a leak, unless the call failed. A leaked block is freed only if the function
+// is `exact` (function.h), because then no later call can use it.
 static void sweep(void *context, const fc_own_block_t *block) {
   sweep_t *work = context;
   if (!block->returned && !work->failed) work->leaked++;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the native backend offers beside fc_backend_t: counts of the memory that
-// modules allocate while they are called.
+// What the native backend has besides fc_backend_t: counts of the memory that
+// modules allocate during calls.
 #ifndef FARCALL_MODULE_NATIVE_NATIVE_H_
 #define FARCALL_MODULE_NATIVE_NATIVE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of live blocks. Called from inside a module's malloc and free, so
-// the common case looks at one place of the table.
+// The table of live blocks. It is called inside a module's malloc and free, so
+// the usual case examines only one place of the table.
 #include "module/native/own.h"
 
 #define FIRST_CAPACITY 32
@@ -23,7 +23,7 @@ static size_t home_of(const fc_own_t *own, const void *data) {
          (own->capacity - 1);
 }
 
-// The place that holds `data`, or the free place where it would go. The table
+// The place that holds `data`, or the free place where it belongs. The table
 // must not be full.
 static size_t place_of(const fc_own_t *own, const void *data) {
   size_t at = home_of(own, data);
@@ -65,7 +65,7 @@ fc_own_block_t *fc_own_find(const fc_own_t *own, const void *data) {
   return block->data ? block : NULL;
 }
 
-// Closes the gap, so that probing never meets the place of a removed block.
+// Closes the gap, so that a search never reaches the place of a removed block.
 bool fc_own_remove(fc_own_t *own, const void *data) {
   fc_own_block_t *block = fc_own_find(own, data);
   if (!block) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The blocks a module allocated during one call and has not freed. They tell which
-// results farcall must free: those whose `allocated` pointer is in here, unless the
-// sidecar declares the result as borrowed. One call, one thread.
+// The blocks that a module allocated during one call and has not freed. A
+// result must be freed by farcall if its `allocated` pointer is in this table,
+// unless the sidecar declares the result as borrowed. One call, one thread.
 #ifndef FARCALL_MODULE_NATIVE_OWN_H_
 #define FARCALL_MODULE_NATIVE_OWN_H_
 
@@ -20,7 +20,8 @@ static inline bool fc_span_holds(fc_span_t block, fc_span_t bytes) {
          (size_t)(bytes.data - block.data) <= block.size - bytes.size;
 }
 
-// Open addressing with linear probing. A table zeroed but for its allocator is empty.
+// Open addressing with linear probing. A table that is zeroed except for its allocator
+// is empty.
 typedef struct fc_own_t {
   fc_allocator_t allocator;
   fc_own_block_t *blocks;
@@ -32,17 +33,16 @@ typedef struct fc_own_t {
 void fc_own_init(fc_own_t *own, fc_allocator_t allocator);
 void fc_own_deinit(fc_own_t *own);  // the blocks are forgotten, not freed
 
-// `data` is not NULL. If that address is in the table already, its block was
+// `data` is not NULL. If the address is already in the table, its old block was
 // freed by code whose free() is not seen here (the C library, a thread of the
-// module), and the new block takes its place. False when the table cannot grow.
+// module), and the new block replaces it. False when the table cannot grow.
 bool fc_own_add(fc_own_t *own, void *data, size_t size) FC_MUST_CHECK;
 // False if `data` was not in the table.
 bool fc_own_remove(fc_own_t *own, const void *data);
 // NULL if `data` is not in the table. Valid until the next add or remove.
 fc_own_block_t *fc_own_find(const fc_own_t *own, const void *data);
 
-// Forgets every block and hands each to `visit`, which owns its memory from
-// then on.
+// Forgets every block and passes each to `visit`, which then owns its memory.
 void fc_own_clear(fc_own_t *own,
                   void (*visit)(void *context, const fc_own_block_t *block),
                   void *context);

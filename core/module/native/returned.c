@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The registers of returned aggregates, and the call that reads them. LLVM's tables are
-// RetCC_X86_64_C and RetCC_AArch64_AAPCS; tests/corpus/returned has what llc makes
-// of them.
+// RetCC_X86_64_C and RetCC_AArch64_AAPCS; tests/corpus/returned has code that llc made
+// by them.
 #include "module/native/returned.h"
 
 #include <stddef.h>
 
-// A bank takes a part while fewer than `limit` of its registers are taken.
+// A bank accepts a part while fewer than `limit` of its registers are taken.
 typedef struct rule_t {
   uint8_t bank;
   uint8_t limit;
 } rule_t;
 
-// By processor, then integers, halves, other floats: the first bank that has room.
+// By processor, then by class: integers, halves, other floats. The first bank
+// that has room is used.
 enum { INTEGERS, HALVES, FLOATS, CLASS_COUNT, BANKS_MAX = 2 };
 static const rule_t kRules[][CLASS_COUNT][BANKS_MAX] = {
     [FC_PROCESSOR_X86_64] = {[INTEGERS] = {{FC_BANK_INTEGER, 3}},
@@ -77,7 +78,7 @@ __asm__(FUNCTION(
                          "movq %rdi, %r11\n"
                          "movq %rsi, %rbx\n"
                          "movq %r8, %r12\n"
-                         // The stack is aligned to 16 bytes again with an even number of words.
+                         // An even number of words keeps the stack aligned to 16 bytes.
                          "leaq 1(%rcx), %rax\n"
                          "andq $-2, %rax\n"
                          "shlq $3, %rax\n"
@@ -131,7 +132,7 @@ __asm__(FUNCTION(
                          "str x19, [sp, #16]\n.cfi_offset 19, -16\n"
                          "mov x19, x1\n"
                          "mov x16, x0\n"
-                         // The stack stays aligned to 16 bytes with an even number of words.
+                         // An even number of words keeps the stack aligned to 16 bytes.
                          "add x9, x3, #1\n"
                          "and x9, x9, #-2\n"
                          "lsl x9, x9, #3\n"

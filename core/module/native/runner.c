@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What programs for MLIR's own runner import from its runtime libraries: functions that
-// print memrefs, compare, sort and tell the time. They write what those libraries
-// write, but to stderr, because results may go to stdout. Called by module code on the
-// worker's thread. Those for sparse tensors and random numbers are not here.
+// Functions that programs for MLIR's own runner import from its runtime libraries: they
+// print memrefs, compare, sort and tell the time. They write the same text as those
+// libraries, but to stderr, because results may go to stdout. Called by module code on
+// the worker's thread. Functions for sparse tensors and random numbers are missing.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ typedef struct walk_t {
   int64_t at;  // offset of the element
 } walk_t;
 
-// False when there is no element.
+// False when the view has no element.
 static bool walk_begin(walk_t *walk, const view_t *view) {
   *walk = (walk_t){.view = view, .at = view->descriptor->offset};
   for (int64_t i = 0; i < view->rank; i++) {
@@ -48,8 +48,8 @@ static bool walk_begin(walk_t *walk, const view_t *view) {
   return true;
 }
 
-// Goes to the next element. Returns how many of the innermost dims have begun anew: all
-// of them at the end.
+// Goes to the next element. Returns how many of the innermost dims began again at 0; at
+// the end these are all.
 static int64_t walk_next(walk_t *walk) {
   const int32_t rank = (int32_t)walk->view->rank;
   const int64_t *sizes = walk->view->descriptor->words;
@@ -135,7 +135,7 @@ static void print_vector(const uint8_t *bytes) {
   fputc(')', fc_hook_output());
 }
 
-// A row is a line, and each dim stands a space further to the right.
+// Each row is a line, and each dim is indented by one more space.
 static void print_elements(const view_t *view) {
   const int64_t brackets = view->rank ? view->rank : 1;
   walk_t walk;
@@ -200,7 +200,8 @@ EXPORT void printFlops(double flops) {
 // ---------------------------------------------------------------------------
 // Comparing
 
-// Floats of 32 and 64 bits may differ a little; nothing is near infinity or NaN.
+// Floats of 32 and 64 bits may differ a little; an infinity or NaN of these
+// types is equal to nothing.
 static bool is_equal(fc_dtype_t dtype, const uint8_t *actual,
                      const uint8_t *expected) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
@@ -228,7 +229,7 @@ static bool has_shape_of(const view_t *actual, const view_t *expected) {
                   words * sizeof(int64_t)));
 }
 
-// Returns the number of elements that differ, -1 when the shapes do.
+// Returns the number of elements that differ, or -1 if the shapes differ.
 static int64_t verify(view_t actual, view_t expected) {
   if (!has_shape_of(&actual, &expected)) {
     print_shape(&actual);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few runtime functions compiled modules import that no system library
-// has. farcalld, farcall and the shared library export them, so modules need none
-// of MLIR's own runtime libraries. Called by module code on the worker's thread. The
-// allocation functions are only the defaults: loading a module replaces them
-// with tracked ones (hook.c).
+// The few runtime functions that compiled modules import and that no system library
+// has. farcalld, farcall and the shared library export them, so modules need none of
+// MLIR's own runtime libraries. Called by module code on the worker's thread. The
+// allocation functions are only the defaults: loading a module replaces them by tracked
+// ones (hook.c).
 #include "module/native/shim.h"
 
 #include <dlfcn.h>
@@ -17,8 +17,8 @@
 #include "module/native/hook.h"
 
 // Copies `source` to `dest`, element by element. MLIR emits calls of this
-// function for copies that are not contiguous. Both shapes are equal: MLIR's
-// lowering guarantees that.
+// function for copies that are not contiguous. MLIR's lowering guarantees that
+// both shapes are equal.
 __attribute__((visibility("default"))) void memrefCopy(
     int64_t element_size, fc_memref_unranked_t *source,
     fc_memref_unranked_t *dest) {
@@ -50,7 +50,8 @@ __attribute__((visibility("default"))) void memrefCopy(
   }
 }
 
-// bf16 is in the low half of a float register, as argument and as result.
+// As an argument and as a result, a bf16 is in the low half of a float
+// register.
 static float bfloat_in_register(uint16_t bits) {
   const uint32_t wide = bits;
   float value;
@@ -67,7 +68,7 @@ __attribute__((visibility("default"))) float __truncdfbf2(double value) {
 }
 
 // Modules compiled with --finalize-memref-to-llvm=use-generic-functions=1 call these
-// three in place of malloc, aligned_alloc and free.
+// three instead of malloc, aligned_alloc and free.
 __attribute__((visibility("default"))) void *_mlir_memref_to_llvm_alloc(
     size_t size) {
   return malloc(size);
@@ -83,7 +84,7 @@ __attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
   free(memory);
 }
 
-// Likewise, by the names that MLIR's own runtime library has.
+// The same functions under the names of MLIR's own runtime library.
 __attribute__((visibility("default"))) void *mlirAlloc(size_t size) {
   return malloc(size);
 }
@@ -101,8 +102,8 @@ __attribute__((visibility("default"))) void mlirAlignedFree(void *memory) {
   free(memory);
 }
 
-// Compilers turn vector.print into calls of these. They write what MLIR's own runtime
-// library writes, but to stderr, because results may go to stdout.
+// Compilers turn vector.print into calls of these functions. They write the same text
+// as MLIR's own runtime library, but to stderr, because results may go to stdout.
 #define PRINT __attribute__((visibility("default"))) void
 
 PRINT printI64(int64_t value) { fprintf(fc_hook_output(), "%" PRId64, value); }

@@ -6,8 +6,8 @@
 
 #include "memref/descriptor.h"
 
-// True for the names of runner.def. The code that loads modules calls it, so that a
-// linker which takes libfarcall from an archive takes these functions too.
+// True for the names of runner.def. The code that loads modules calls it. So a
+// linker that takes libfarcall from an archive also takes these functions.
 bool fc_shim_provides(fc_str_t name);
 
 #define FUNCTION(result, name, parameters) result name parameters;
@@ -23,9 +23,9 @@ bool fc_shim_provides(fc_str_t name);
 #undef FUNCTION
 #undef ELEMENT
 
-// When libfarcall is a shared library that was opened with local names, as
-// Python does, makes its names global, so that modules loaded from now on find
-// these functions. Called by the thread that loads.
+// Makes libfarcall's names global if it is a shared library that was opened
+// with local names, as Python does. Then modules loaded from now on find these
+// functions. Called by the thread that loads.
 void fc_shim_offer(void);
 
 #endif  // FARCALL_MODULE_NATIVE_SHIM_H_

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader behind so_file.h. Alignment of every table is checked before it is
-// read through a typed pointer, so the bytes must start 8-byte aligned (they
-// are a mapping).
+// The reader behind so_file.h. The alignment of every table is checked before
+// the table is read through a typed pointer. So the bytes, which are a mapping,
+// must start at a multiple of 8.
 #include "module/native/so_file.h"
 
 #include "base/elf_host.h"
 
-// These bound the work for a hostile file, where every symbol may name the same long
-// text, and every section the same table, whose entries are looked for in all
+// These limit the work for a hostile file. In such a file every symbol may name the
+// same long text, and every section the same table, whose entries are looked up in all
 // segments.
 #define NAME_MAX_SIZE (64u << 10)
 #define SEGMENTS_MAX 128
 
-// A relocation that is just the address of a named symbol.
+// True for a relocation that stores just the address of a named symbol.
 static bool is_slot(uint64_t type) {
   return type == FC_ELF_RELOC_JUMP_SLOT || type == FC_ELF_RELOC_GLOB_DAT ||
          type == FC_ELF_RELOC_ABSOLUTE;
@@ -36,7 +36,7 @@ static const char *machine_name(unsigned machine) {
   }
 }
 
-// `count` entries of `size` bytes at `offset`; NULL when they are not inside the file
+// `count` entries of `size` bytes at `offset`; NULL when they are not inside the file,
 // or not 8-byte aligned.
 static const void *table_at(const fc_so_t *elf, uint64_t offset, uint64_t count,
                             size_t size) {
@@ -94,8 +94,8 @@ static bool names_of(const fc_so_t *elf, const Elf64_Shdr *symbols,
   return true;
 }
 
-// Finds the table of all symbols, also of those that are not exported. Programs run
-// without it, so a damaged one counts as none.
+// Finds the table of all symbols, which includes those that are not exported.
+// Programs run without it, so a damaged table is treated as missing.
 static void find_all_symbols(fc_so_t *elf) {
   const Elf64_Shdr *symbols = find_section(elf, SHT_SYMTAB);
   if (!symbols || !names_of(elf, symbols, &elf->all_names)) return;
@@ -143,8 +143,8 @@ static fc_status_t find_tables(fc_so_t *elf, fc_error_t *err) {
   return FC_OK;
 }
 
-// Refuses code with relocations. Its calls of malloc could be anywhere, and the
-// loader makes the code read-only again before those calls could be redirected.
+// Refuses code with relocations. It could contain calls of malloc anywhere, and
+// the loader makes the code read-only before these calls could be redirected.
 static fc_status_t check_text(const fc_so_t *elf, fc_error_t *err) {
   for (size_t i = 0; i < elf->dynamic_count; i++) {
     const Elf64_Dyn *entry = &elf->dynamic[i];
@@ -178,7 +178,8 @@ static fc_str_t name_at(const fc_so_t *elf, uint64_t offset) {
   return fc_str_make(start, (size_t)(end - start));
 }
 
-// Reads no more bytes of the symbol's name than `name` and a terminator have.
+// Compares a symbol's name. Reads at most as many bytes as `name` and a
+// terminator have.
 static bool is_named(const fc_so_t *elf, const Elf64_Sym *symbol,
                      fc_str_t name) {
   if (symbol->st_name >= elf->names.size) return false;
@@ -205,8 +206,8 @@ bool fc_so_symbol(const fc_so_t *elf, size_t index, fc_so_symbol_t *out) {
   return true;
 }
 
-// The bytes of the file that would be mapped at `address`, up to the end of
-// what the file holds of that segment.
+// The bytes of the file that are mapped at `address`, up to the end of the part
+// of that segment that is in the file.
 static fc_str_t bytes_at(const fc_so_t *elf, uint64_t address) {
   for (size_t i = 0; i < elf->header->e_phnum; i++) {
     const Elf64_Phdr *segment = &elf->segments[i];
@@ -261,7 +262,7 @@ bool fc_so_uses_origin(const fc_so_t *elf) {
   return false;
 }
 
-// Is it a path that only the administrator can put files at?
+// True for a path where only the administrator can put files.
 static bool is_of_system(fc_str_t path) {
   return (fc_str_starts(path, FC_STR("/usr/")) ||
           fc_str_starts(path, FC_STR("/lib"))) &&
@@ -373,15 +374,16 @@ bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
   return false;
 }
 
-// crtbeginS.o, which every object is linked with, leaves __dso_handle (8 bytes) in
-// .data, and a byte in .bss that the linker pads to 8.
+// True for a section that may come from crtbeginS.o, with which every object is
+// linked. It adds __dso_handle (8 bytes) to .data, and to .bss one byte that
+// the linker pads to 8.
 static bool may_be_of_crt(const Elf64_Shdr *section) {
   const bool bss = section->sh_type == SHT_NOBITS;
   return section->sh_size <= 8 && !(bss && section->sh_addralign > 1);
 }
 
-// True for a section of writable data that may keep state from call to call. What is
-// read-only after relocation cannot.
+// True for a section of writable data that may keep state from call to call. Data that
+// is read-only after relocation cannot.
 static bool may_have_state(const fc_so_t *elf, const Elf64_Shdr *section,
                            uint64_t got_plt) {
   const uint64_t writable = SHF_WRITE | SHF_ALLOC;
@@ -402,7 +404,8 @@ static bool is_symbol_of_crt(const fc_so_t *elf, const Elf64_Sym *symbol) {
          fc_str_starts(rest, fc_str_make("__dso_handle", 13));
 }
 
-// Bytes of named variables in sections so small that they could be those of crtbeginS.o.
+// Counts the bytes of named variables in sections so small that they could come from
+// crtbeginS.o.
 static size_t named_state(const fc_so_t *elf, uint64_t got_plt) {
   size_t total = 0;
   for (size_t i = 0; elf->all_symbols && i < elf->all_count; i++) {

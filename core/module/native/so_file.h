@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be learnt from a shared object without loading it, that is without
-// running its constructors: is it for this machine, what does it export, import
-// and need, which ABI text does it embed, has it writable data of its own. The
-// bytes may come from anyone; every offset is checked. Loading is dylib.h's.
+// Facts about a shared object, found without loading it, so without running its
+// constructors: is it for this machine; what does it export, import and need;
+// which ABI text is embedded in it; does it have writable data of its own. The
+// bytes may come from anyone; every offset is checked. dylib.h loads it.
 #ifndef FARCALL_MODULE_NATIVE_SO_FILE_H_
 #define FARCALL_MODULE_NATIVE_SO_FILE_H_
 
@@ -36,16 +36,16 @@ bool fc_so_is(fc_str_t head);
 fc_status_t fc_so_parse(fc_str_t bytes, fc_so_t *out_elf, fc_error_t *err);
 
 typedef struct fc_so_symbol_t {
-  // Data is NULL when the name does not lie in the table of names, does not end
-  // there, or is over 64 KiB.
+  // The data is NULL when the name does not lie in the table of names, is not
+  // terminated there, or is over 64 KiB.
   fc_str_t name;
   bool defined;
   bool function;
   bool weak;
 } fc_so_symbol_t;
 
-// The symbol at `index` < symbol_count as other objects see it. False for
-// local and hidden ones.
+// The symbol at `index` < symbol_count as other objects see it. False for local
+// and hidden symbols.
 bool fc_so_symbol(const fc_so_t *elf, size_t index, fc_so_symbol_t *out);
 
 bool fc_so_exports(const fc_so_t *elf, fc_str_t name);
@@ -54,37 +54,37 @@ bool fc_so_exports(const fc_so_t *elf, fc_str_t name);
 // there is no such symbol or it has no terminated text.
 bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
 
-// True when a folder in which the object looks for its libraries is named by `$ORIGIN`.
+// True when the object's list of library folders contains `$ORIGIN`.
 bool fc_so_uses_origin(const fc_so_t *elf);
 // True when loading the object may also load files outside the system's folders, which
-// are those below /usr and those whose path begins with /lib. True also if the object has
-// an auditor or a filter, or a name that cannot be read.
+// are those below /usr and those whose path begins with /lib. Also true if the object
+// has an auditor or a filter, or a name that cannot be read.
 bool fc_so_loads_others(const fc_so_t *elf);
 
-// Calls `visit` with each name that the object has under `tag`: DT_NEEDED, its libraries;
-// DT_RPATH and DT_RUNPATH, lists of folders to find them in.
+// Calls `visit` with each name that the object has under `tag`: DT_NEEDED, its
+// libraries, or DT_RPATH and DT_RUNPATH, lists of the folders of these libraries.
 void fc_so_each_named(const fc_so_t *elf, int64_t tag,
                       void (*visit)(void *context, fc_str_t name),
                       void *context);
 
-// Calls `visit` for each place that the loader fills with just the address of a named
-// symbol: the global offset table and pointers in data. `address` is relative to where
-// the object is loaded, 8-byte aligned and inside its image.
+// Calls `visit` for each place in which the loader stores just the address of a named
+// symbol: the global offset table and pointers in data. `address` is relative to the
+// load address of the object, 8-byte aligned and inside its image.
 void fc_so_each_reference(const fc_so_t *elf,
                           void (*visit)(void *context, fc_str_t symbol,
                                         uint64_t address),
                           void *context);
-// True when the file asks that this address be read-only after relocation.
+// True when the file requests that this address be read-only after relocation.
 bool fc_so_is_relro(const fc_so_t *elf, uint64_t address);
-// True when the loader does make this address read-only after relocation. The loader
+// True when the loader really makes this address read-only after relocation. The loader
 // protects whole pages: the whole first page, but not the last page if only a part of
-// that should be read-only.
+// it should be read-only.
 bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size);
 
-// Bytes of writable data beyond what every linked object has. A module that has
-// any may keep state from call to call. In a stripped file, up to seven bytes of
-// `char` variables in .bss cannot be told from what the linker adds, and do not count.
+// The bytes of writable data beyond what every linked object has. A module that has
+// such data may keep state from call to call. In a stripped file, up to seven bytes of
+// `char` variables in .bss look like bytes that the linker adds, and do not count.
 size_t fc_so_state_size(const fc_so_t *elf);
 
 #endif  // FARCALL_MODULE_NATIVE_SO_FILE_H_
