@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks the call graph from the exports. Called when a module is opened.
+// Walks the call graph, beginning at the exports. Called when a module is
+// opened.
 #include "module/vm/analysis.h"
 
 #include "module/vm/context.h"
@@ -8,9 +9,9 @@
 #include "module/vm/facts.h"
 #include "module/vm/recover.h"
 
-// IREE_HAL_BUFFER_USAGE_SHARING_IMMUTABLE: once the buffer is filled, nobody
-// writes into it. Compilers say so of every constant, also of those that __init
-// computes, and not of variables.
+// IREE_HAL_BUFFER_USAGE_SHARING_IMMUTABLE: after the buffer is filled, nothing
+// writes to it. Compilers set this for every constant, including those that
+// __init computes, and not for variables.
 #define USAGE_IMMUTABLE 0x80000u
 
 typedef struct effects_t {
@@ -34,7 +35,7 @@ static bool moves(const fc_vm_field_t *ref) {
   return (ref->value & FC_VM_MOVE_BIT) != 0;
 }
 
-// Adds what the instruction reaches; returns what it changes.
+// Adds what the instruction can reach; returns what it changes.
 static uint32_t look_at_instruction(call_graph_t *walk,
                                     const fc_vm_instruction_t *in) {
   uint32_t effect = in->op->effect;
@@ -57,7 +58,7 @@ static uint32_t import_effect(const call_graph_t *walk,
   return walk->effects_of_imports[import - walk->module->imports];
 }
 
-// An import that is not bound to a native counts as one that changes everything.
+// An import that is not bound to a native is assumed to change everything.
 static void bind_effects(call_graph_t *walk,
                          const fc_vm_native_module_t *const *natives) {
   for (uint32_t i = 0; i < walk->module->import_count; i++) {
@@ -68,8 +69,8 @@ static void bind_effects(call_graph_t *walk,
   }
 }
 
-// A buffer that is made with another usage than immutable, or with one that is
-// not the same on all paths, may be written later.
+// A buffer may be written later unless its usage is immutable, as a constant
+// that is the same on all paths.
 static void look_at_usage(void *context, const fc_vm_import_t *import,
                           const fc_vm_instruction_t *call,
                           fc_vm_facts_t *facts) {
@@ -84,7 +85,7 @@ static void look_at_usage(void *context, const fc_vm_import_t *import,
   }
 }
 
-// A command buffer that the function made itself does not come from a global.
+// A command buffer that the function itself made does not come from a global.
 static void look_at_commands(void *context, const fc_vm_import_t *import,
                              const fc_vm_instruction_t *call,
                              fc_vm_facts_t *facts) {
@@ -96,9 +97,9 @@ static void look_at_commands(void *context, const fc_vm_import_t *import,
   }
 }
 
-// Takes the effects `worst` back, then shows `look` the calls of imports in those
-// functions that have `effect`; `look` may add the effects again. When the budget is
-// spent before all calls were shown, assumes the effects `worst`.
+// Removes the effects `worst`, then calls `look` for the calls of imports in those
+// functions that have `effect`; `look` may add the effects again. If the budget is
+// spent before all calls were visited, the effects `worst` are assumed.
 static fc_status_t look_again(call_graph_t *walk, uint32_t effect,
                               fc_vm_each_call_t look, uint32_t worst,
                               fc_error_t *err) {
@@ -150,8 +151,8 @@ static bool is_hook(const fc_vm_export_t *export, bool *out_init) {
   return *out_init || fc_str_equal(export->name, FC_STR("__deinit"));
 }
 
-// With `init` walks over __init and the functions that __init reaches, otherwise over
-// all that the other exports but __deinit reach.
+// With `init`, walks over __init and the functions that it reaches. Otherwise walks
+// over all functions that the other exports except __deinit reach.
 static void walk_from(call_graph_t *walk, bool init) {
   const fc_vm_module_t *module = walk->module;
   walk->effects = (effects_t){0};
@@ -165,7 +166,7 @@ static void walk_from(call_graph_t *walk, bool init) {
   while (walk->waiting_count) visit(walk, walk->waiting[--walk->waiting_count]);
 }
 
-// The kinds of object that calls reach from globals and that they change.
+// The kinds of objects that calls reach from globals and also change.
 static uint32_t shared_changes(const call_graph_t *walk) {
   return walk->effects.changes & walk->effects.reaches;
 }
@@ -173,8 +174,8 @@ static uint32_t shared_changes(const call_graph_t *walk) {
 static fc_status_t look(call_graph_t *walk, bool *out_stateful,
                         fc_error_t *err) {
   walk_from(walk, false);
-  // Calls make a buffer over bytes that may be a constant's, which they share, and write
-  // into buffers, maybe into that one.
+  // Calls make a buffer over bytes that may be a shared constant's, and they write into
+  // buffers, perhaps into this one.
   if ((walk->effects.changes & FC_VM_EFFECT_MAKE_ALIAS) &&
       (walk->effects.changes & FC_VM_REACH_BYTES)) {
     *out_stateful = true;
@@ -189,7 +190,7 @@ static fc_status_t look(call_graph_t *walk, bool *out_stateful,
   *out_stateful = (walk->effects.changes & FC_VM_EFFECT_GLOBAL) ||
                   (shared & ~(uint32_t)FC_VM_EFFECT_DEVICE);
   if (*out_stateful || !shared) return FC_OK;
-  // Calls write into !hal.buffers. As no call stores a global, the buffers that calls
+  // Calls write into !hal.buffers. No call stores a global, so the buffers that calls
   // reach from globals are those that __init made. So the module is stateful only if
   // __init makes a buffer that may be written later.
   walk_from(walk, true);

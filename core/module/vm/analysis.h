@@ -7,19 +7,23 @@
 #include "module/vm/vmfb.h"
 #include "module/vm/natives.h"
 
-// Can a call of some exported function (__init and __deinit apart) change what another
-// call sees? *out_stateful: true when the exported functions, or functions they call,
-//  - store a global, or move an object out of one
-//  - load an object from a global, and an object that can be reached from that one is of
-//    a kind that they write into: a list, a !vm.buffer, a fence, or a command buffer that
-//    the function did not make itself
-//  - load an object from a global, a !hal.buffer can be reached from that object, they
-//    write into !hal.buffers, and __init makes a buffer that can be written later: a
-//    !vm.buffer, or a !hal.buffer that is not immutable
-//  - make a !hal.buffer over a !vm.buffer, which may be a constant, and write into buffers
-//  - call an import of which nobody knows what it does
-// With vm.state=auto, calls of such a module run one at a time, and calls of others
-// share a context without a lock. `natives` are what its imports are bound to.
+// Finds out whether a call of an exported function (except __init and __deinit) can
+// change what another call sees. *out_stateful is true when the exported functions, or
+// functions that they call, do one of these:
+// - they store a global, or move an object out of one
+// - they load an object from a global, and write into objects of a kind that can be
+//   reached from it: a list, a !vm.buffer, a fence, or a command buffer that the
+//   function did not make itself
+// - they load an object from a global, a !hal.buffer can be reached from this object,
+//   they write into !hal.buffers, and __init makes a buffer that can be written later:
+//   a !vm.buffer, or a !hal.buffer that is not immutable
+// - they make a !hal.buffer over a !vm.buffer, which may be a constant, and write into
+//   buffers
+// - they call an import whose effect is unknown
+//
+// With vm.state=auto, calls of a stateful module run one at a time, and calls of other
+// modules share a context without a lock. `natives` are the modules to which the
+// imports are bound.
 fc_status_t fc_vm_module_is_stateful(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     bool *out_stateful, fc_error_t *err) FC_MUST_CHECK;

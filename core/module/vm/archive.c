@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the parts of a .vmfb (IREE runtime/src/iree/vm/bytecode/archive.c). Only
-// the local header of ZIP is looked at: the compiler writes one stored entry,
-// and what its central directory says is of no use here. Any thread.
+// Finds the parts of a .vmfb (IREE runtime/src/iree/vm/bytecode/archive.c). Of
+// the ZIP format only the local header is read: the compiler writes one stored
+// entry, and its central directory is not needed here. Any thread.
 #include "module/vm/archive.h"
 
 #include "base/load.h"
@@ -23,9 +23,9 @@ static fc_status_t refuse(fc_error_t *err, size_t offset, const char *text,
   return FC_INVALID_ARGUMENT;
 }
 
-// How many bytes come before the size prefix of the flatbuffer: those of a ZIP header
-// with its name and its extra field, even if these pass `size`. 0 if there is no ZIP
-// header, or less than its 30 fixed bytes.
+// The number of bytes before the size prefix of the flatbuffer: the ZIP header with its
+// name and its extra field, which may be more than `size`. 0 if there is no ZIP header,
+// or less than its 30 fixed bytes.
 static size_t prefix_of(const uint8_t *data, size_t size) {
   if (size < ZIP_HEADER || fc_load_u32(data) != ZIP_MAGIC) return 0;
   return (size_t)ZIP_HEADER + fc_load_u16(data + ZIP_NAME_SIZE) +

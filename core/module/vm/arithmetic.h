@@ -2,8 +2,8 @@
 //
 // Arithmetic that C leaves undefined and the instruction set defines (IREE
 // runtime/src/iree/vm/ops.h). Integers wrap. A float that does not fit into a 64-bit
-// integer becomes the nearest one that there is, and NaN becomes 0. Conversions to 32
-// bits keep the low half of the 64-bit result.
+// integer becomes the nearest 64-bit integer, and NaN becomes 0. Conversions to 32 bits
+// keep the low half of the 64-bit result.
 #ifndef FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
 #define FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Rounds half away from zero. A float can be passed as a double: that does not
+// Rounds half away from zero. A float can be passed as a double, which does not
 // change its value.
 static inline int64_t fc_vm_round_i64(double x) {
   x = round(x);
@@ -27,7 +27,7 @@ static inline uint64_t fc_vm_round_u64(double x) {
   return (uint64_t)x;
 }
 
-// Fused only where the compiler's target does it fast, as in IREE: builds of farcall
+// Fused only if the compiler's target does this fast, as in IREE. So builds of farcall
 // and IREE for the same target have the same results.
 static inline float fc_vm_fmaf(float a, float b, float c) {
 #if defined(FP_FAST_FMAF)
@@ -44,8 +44,8 @@ static inline double fc_vm_fma(double a, double b, double c) {
 #endif
 }
 
-// The product of as many factors as IREE's runtime multiplies, in its order, so that the
-// bits agree. Of the exponent it takes the low half.
+// Multiplies as many factors as IREE's runtime does, in its order, so that the bits
+// agree. Only the low half of the exponent counts.
 #define FC_VM_POWI(type, name)                        \
   static inline type name(type x, int64_t exponent) { \
     const int32_t signed_count = (int32_t)exponent;   \
@@ -68,7 +68,8 @@ static inline int64_t fc_vm_clz64(uint64_t x) {
   return x ? __builtin_clzll(x) : 64;
 }
 
-// False for what C leaves undefined; on x86-64 the processor would trap.
+// False for divisions that are undefined in C; on x86-64 the processor would
+// trap.
 static inline bool fc_vm_divides_i32(int32_t a, int32_t b) {
   return b != 0 && !(a == INT32_MIN && b == -1);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vm backend. A module has one context, which is made together with the first
-// instance, so a process that only lists a module never runs its __init. An
-// instance is a worker's stack and its memory. Calls of a stateless module share
-// the context without a lock; calls of a stateful module hold the module's lock.
-// With private state every instance has a context of its own and needs no lock.
+// The vm backend. A module has one context, which is made together with the
+// first instance, so a process that only lists a module never runs its __init.
+// An instance is a worker's stack and its memory. Calls of a stateless module
+// share the context without a lock; calls of a stateful module hold the
+// module's lock. With private state every instance has its own context and
+// needs no lock.
 #include "module/vm/backend.h"
 
 #include <pthread.h>
@@ -28,11 +29,13 @@
 #include "module/vm/opened.h"
 #include "module/vm/verify.h"
 
-// Seconds for __init. Once __init took longer, every new instance is refused.
+// Seconds for __init. After an __init that took longer, every new instance is
+// refused.
 #define INIT_SECONDS 9  // less than a server gives a worker process to start
-// Files of more bytes are mapped, not copied, because they are mostly weights.
+// Files of more bytes are mapped, not copied, because such files are mostly
+// weights.
 #define SEALED_MAX ((size_t)16 << 20)
-// Names of options.
+// The names of the options.
 #define STATE "vm.state"
 #define PARAMETERS "vm.parameters"
 #define HEAP "vm.heap"
@@ -64,7 +67,8 @@ static void vm_close(void *handle) {
   fc_free(m->allocator, m);
 }
 
-// Picks the natives this module may use from those the server provides.
+// Chooses the natives that this module may use from those that the server
+// provides.
 static void choose_natives(module_t *m, bool allow_native) {
   m->io_parameters = fc_vm_io_parameters;
   m->io_parameters.shared = &m->archives;
@@ -79,9 +83,9 @@ static void choose_natives(module_t *m, bool allow_native) {
   }
 }
 
-// Machine code is refused where it is forbidden or could not run. *out_stated is false
-// when there is machine code and nothing in the module says which processor it was
-// compiled for.
+// Refuses machine code if it is forbidden or cannot run here. *out_stated is false if
+// there is machine code and nothing in the module says for which processor it was
+// compiled.
 static fc_status_t check_machine_code(module_t *m, bool allowed,
                                       bool *out_stated, fc_error_t *err) {
   *out_stated = true;
@@ -97,9 +101,9 @@ static fc_status_t check_machine_code(module_t *m, bool allowed,
   return fc_hal_check_features(m->module, &cpu, out_stated, err);
 }
 
-// How many tensors with dims this argument has. Sets *out_unnamed when one of them
-// has dynamic dims and no dim with a name. One name is enough: it shows that somebody has
-// looked at the other dims of that tensor, too.
+// Counts the tensors with dims in this argument. Sets *out_unnamed when one of them has
+// dynamic dims but no named dim. One name is enough: it shows that the author of the
+// names has considered this tensor.
 static size_t count_tensors(const fc_signature_t *signature, uint32_t node,
                             bool *out_unnamed) {
   size_t count = 0;
@@ -120,7 +124,7 @@ static size_t count_tensors(const fc_signature_t *signature, uint32_t node,
   return count;
 }
 
-// True when the dims of two arguments may disagree without anybody's checking that.
+// True when dims of two arguments may disagree, and no check would notice.
 static bool may_disagree(const fc_signature_t *signature) {
   size_t tensors = 0;
   bool unnamed = false;
@@ -131,7 +135,7 @@ static bool may_disagree(const fc_signature_t *signature) {
   return tensors > 1 && unnamed;
 }
 
-// Writes the warnings that the log shows once for the module.
+// Writes the warnings that are logged once for the module.
 static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
   size_t trusting = 0, callable = 0, used = 0;
   for (size_t i = 0; i < m->info.count; i++) {
@@ -165,8 +169,8 @@ static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
   m->info.warning = fc_str_make(text, used);
 }
 
-// True when calls of the module read mapped files. Reading a page that lies beyond
-// the end of a file that was cut short ends the process.
+// True when calls of the module read mapped files. If such a file is cut short,
+// reading a page after its end ends the process.
 static bool maps_files(const module_t *m, const fc_module_source_t *source) {
   bool archives = false;
   for (uint32_t i = 0; i < m->module->import_count; i++) {
@@ -177,8 +181,8 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
          (archives && fc_source_setting(source, PARAMETERS).size > 0);
 }
 
-// The sidecar may give names to what the module describes. A sidecar that describes a
-// native module belongs to a .so file of the same name, and is not used.
+// Reads the sidecar, which may give names to what the module describes. A sidecar that
+// describes a native module belongs to a .so file of the same name, and is not used.
 static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
                               bool *out_foreign, fc_error_t *err) {
   *out_foreign = false;
@@ -191,8 +195,8 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
   return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }
 
-// Applies the option vm.state: whether instances share the module's state. When this is
-// called, info.serial says whether the module has state.
+// Applies the option vm.state, which says whether instances share the module's state.
+// info.serial must say before whether the module has state.
 static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
   if (fc_str_equal(state, FC_STR("shared"))) {
     m->info.serial = true;
@@ -223,10 +227,10 @@ static fc_status_t choose_heap(module_t *m, fc_str_t heap, fc_error_t *err) {
   return FC_OK;
 }
 
-// Finds out what bounds the time of calls, for each function that is listed. Nothing does
-// where calls take turns, or where their state is an instance's: what a call that was
-// given up had changed would stay. Nor where machine code runs, or pages of a file are
-// waited for.
+// Finds out what limits the time of calls, for each listed function. There is no limit
+// if calls take turns, or if the state belongs to an instance, because the changes of a
+// call that was given up would stay. Nor is there one if machine code runs, or if calls
+// may wait for pages of a file.
 static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
   if (m->info.serial || m->info.private_state || m->info.runs_native || waits) {
     return FC_OK;
@@ -238,7 +242,8 @@ static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
     status = fc_vm_module_bound(m->module, fc_vm_natives, all, err);
   }
   for (size_t i = 0; status == FC_OK && i < m->info.count; i++) {
-    // What says the size of transients runs besides.
+    // A function that computes the size of transients would run in addition, so
+    // there is no limit then.
     if (!m->listed[i].transients.size_function) {
       listed[i] = all[m->listed[i].function];
     }
@@ -259,8 +264,8 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   FC_TRY(choose_state(m, fc_source_setting(source, STATE), err));
   FC_TRY(choose_heap(m, fc_source_setting(source, HEAP), err));
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
-  // A module without machine code gets natives that refuse to run any. Otherwise machine
-  // code that somebody writes into a mapped file after the check above would run.
+  // A module without machine code gets natives that refuse to run any. Otherwise
+  // machine code could run that was written into a mapped file after the check above.
   choose_natives(m, m->info.runs_native);
   m->info.described =
       source->describe_native && (m->info.runs_native || maps_files(m, source));
@@ -330,10 +335,10 @@ static void vm_instance_destroy(void *handle) {
   fc_free(instance->allocator, instance);
 }
 
-// Reads the module again, so that this instance has constants of its own: kernels
-// can write into them, so they belong to the instance's state. That needs a sealed
-// file, whose bytes are still those that were verified. A mapped file could have
-// changed since, so its constants stay shared.
+// Reads the module again, so that this instance has its own constants: kernels
+// can write into constants, so they belong to the instance's state. This needs
+// a sealed file, which still has the bytes that were verified. A mapped file
+// could have changed since, so its constants stay shared.
 static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   const module_t *m = instance->module;
   FC_TRY(
@@ -344,14 +349,14 @@ static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   return fc_vm_verify(instance->own, err);
 }
 
-// How many bytes a context may hold: the weights that __init packs, and what calls make.
-// If no option says it, that is half of the memory of this machine, or of its control group.
+// The bytes that a context may hold: the weights that __init packs, and what calls
+// make. The default is half of the memory of this machine, or of its control group.
 static size_t heap_size(const module_t *m) {
   return m->heap_size ? m->heap_size : (size_t)(fc_quota_memory_here() / 2);
 }
 
-// A module that was compiled for several devices looks for each of them by its ordinal in
-// __init, and fails at the second.
+// Adds a hint to the error of a module that was compiled for several devices: its
+// __init looks for each of them by its ordinal, and fails at the second.
 static void say_devices(fc_error_t *why) {
   if (!strstr(why->message, "HAL device `") ||
       !strstr(why->message, "{ordinal = ")) {
@@ -378,7 +383,7 @@ static fc_status_t create_context(instance_t *instance,
       .fuel = UINT64_MAX};
   fc_error_t why = {0};
   fc_status_t status = FC_OK;
-  // If __init ran into its deadline once, it is not run again.
+  // After __init has once exceeded its deadline, it is not run again.
   bool hangs = atomic_load_explicit(&m->hangs, memory_order_relaxed);
   if (!hangs) {
     status = fc_vm_context_create(module, m->natives, m->allocator,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of a function of a module: its arguments as values of the vm, the call, and its
-// results. On a worker.
+// A call of a function of a module: converts its arguments, makes the call, and
+// converts its results. On a worker.
 #include "base/width.h"
 #include "module/vm/cache.h"
 #include "module/vm/hal/objects.h"
 #include "module/vm/opened.h"
 
-// What one call holds until its results have been encoded.
+// What one call keeps until its results have been encoded.
 typedef struct state_t {
   fc_vm_raw_t *arguments;
   fc_vm_raw_t *results;
@@ -22,8 +22,8 @@ static void release_refs(fc_str_t letters, fc_vm_raw_t *values) {
   }
 }
 
-// The last two arguments of an async function are a wait fence, which stays null (there
-// is nothing to wait for), and the fence that the function signals.
+// Adds the last two arguments of an async function. The wait fence stays null, since
+// there is nothing to wait for. The function signals the other fence.
 static fc_status_t add_fences(const fc_vm_instance_t *instance,
                               const fc_backend_call_t *call, state_t *state,
                               fc_error_t *err) {
@@ -45,7 +45,8 @@ static fc_status_t check_fence(const fc_backend_call_t *call,
                      "the function returned without signalling its fence");
 }
 
-// Scratch memory of as many bytes as the module says. The other arguments are there.
+// Makes scratch memory of the size that the module says. The other arguments must be
+// there.
 static fc_status_t make_transients(const fc_vm_instance_t *instance,
                                    const fc_vm_listed_t *listed,
                                    const fc_backend_call_t *call,
@@ -71,7 +72,8 @@ static fc_status_t make_transients(const fc_vm_instance_t *instance,
                                  out, err);
 }
 
-// A view without elements, for a module that takes one where it wants a buffer.
+// Makes a view without elements, for a module that takes a view in place of a
+// buffer.
 static fc_status_t view_of(fc_hal_buffer_t *take_buffer, fc_vm_object_t **out,
                            fc_error_t *err) {
   static const int64_t kNone[] = {0};
@@ -109,7 +111,8 @@ static bool is_made(const fc_vm_listed_t *listed, size_t raw) {
   return FC_UNLIKELY(listed->roles) && listed->roles[raw];
 }
 
-// Makes what callers do not bring, when the other arguments are there.
+// Makes the arguments that callers do not send. The other arguments must be
+// there.
 static __attribute__((noinline)) fc_status_t make_arguments(
     const fc_vm_instance_t *instance, size_t index,
     const fc_backend_call_t *call, fc_vm_invocation_t *invocation,
@@ -122,13 +125,14 @@ static __attribute__((noinline)) fc_status_t make_arguments(
   return FC_OK;
 }
 
-// Elements below a byte are packed in the view, so what the function wrote is not in the
-// caller's tensor; else the view has the tensor's memory.
+// True when elements are narrower than a byte and thus packed in the view. Then the
+// function's writes are not in the caller's tensor; otherwise the view has its memory.
 static bool is_packed(const fc_value_t *value) {
   return fc_width_is_odd(fc_dtype_info(value->tensor.dtype));
 }
 
-// Gives back the arguments that the function may have written into.
+// Returns the final contents of arguments that the function may have written
+// into.
 static fc_status_t get_finals(fc_vm_invocation_t *invocation,
                               const fc_signature_t *signature,
                               fc_backend_call_t *call, const state_t *state,
@@ -193,7 +197,7 @@ static fc_status_t run(fc_vm_instance_t *instance, size_t index,
   return get_finals(&invocation, signature, call, state, err);
 }
 
-// Not inlined, so that it exists once, and `run` is inlined into it.
+// Not inlined, so that its code exists only once. `run` is inlined into it.
 __attribute__((noinline)) fc_status_t fc_vm_backend_call(
     void *handle, size_t index, fc_backend_call_t *call, fc_error_t *err) {
   fc_vm_instance_t *instance = handle;
@@ -228,9 +232,9 @@ __attribute__((noinline)) fc_status_t fc_vm_backend_call(
   if (m->info.serial) pthread_mutex_lock(&m->lock);
   fc_status_t status = run(instance, index, call, state, err);
   if (m->info.serial) {
-    // If the module has kept an argument, whose bytes belong to this call, the
-    // argument gets a copy of these bytes while the lock is held, before another call
-    // can see the argument.
+    // An argument's bytes belong to this call. If the module has kept the argument, it
+    // gets a copy of these bytes while the lock is held, before another call can see
+    // the argument.
     release_refs(cconv->arguments, state->arguments);
     fc_hal_loans_end(&state->loans);
     pthread_mutex_unlock(&m->lock);

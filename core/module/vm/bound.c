@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks the call graph from the exports, callees first, with a stack of its own. Called
-// when a module is opened, and when an executable is made.
+// Walks the call graph, beginning at the exports, callees first, with an explicit
+// stack. Called when a module is opened, and when an executable is made.
 #include "module/vm/bound.h"
 
 #include "module/vm/context.h"
 #include "module/vm/ops.h"
 
-// A remainder of floats takes up to 700 ns.
+// The remainder of two floats takes up to 700 ns.
 #define REMAINDER_WEIGHT 256u
 
-// States of a function that has no bound yet.
+// The states of a function that has no bound yet.
 enum { UNSEEN = FC_BOUND_PROVED + 1, OPEN };
 
-// A function that is looked at, and what is known of it so far.
+// A function that is being examined, and the facts found so far.
 typedef struct visit_t {
   uint32_t function;
   uint32_t pc;
@@ -93,7 +93,7 @@ static void look_at_import(const walk_t *walk, uint32_t import,
   lower(visit, counted ? FC_BOUND_BUDGET : FC_BOUND_NONE);
 }
 
-// False: the callee must be looked at first.
+// False: the callee must be examined first.
 static bool look_at_call(walk_t *walk, const fc_vm_instruction_t *in,
                          visit_t *visit) {
   const uint32_t callee = (uint32_t)in->fields[0].value;
@@ -122,9 +122,9 @@ static void close_function(walk_t *walk, visit_t *visit) {
   walk->depth--;
 }
 
-// Looks on at the function on top of the stack, up to its end or to a call of one that
-// has not been looked at. Nothing is better than NONE, so the rest of such a function is
-// not looked at.
+// Continues with the function on top of the stack, up to its end or to a call of a
+// function that was not examined. Once the bound is NONE, nothing can improve it, so
+// the rest of the function is skipped.
 static void go_on(walk_t *walk) {
   visit_t *visit = &walk->visits[walk->depth - 1];
   const fc_vm_function_t *function = &walk->module->functions[visit->function];

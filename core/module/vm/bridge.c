@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts arguments and results. What a module leaves in the bits above a narrow
-// integer is undefined, so both directions extend by the declared type: iN and siN by
-// sign, uiN and i1 by zero. Lists are walked with a stack of their own, never by
-// recursion.
+// Converts arguments and results. The bits above a narrow integer that a module returns
+// are undefined, so both directions extend by the declared type: iN and siN by sign,
+// uiN and i1 by zero. Lists are walked with an explicit stack, never by recursion.
 #include "module/vm/bridge.h"
 
 #include <inttypes.h>
@@ -16,8 +15,8 @@
 // ---------------------------------------------------------------------------
 // Numbers
 
-// A number as the VM keeps it: i64, f32 and f64 as they are, narrower integers as i32,
-// and the bits of narrower floats as i32.
+// Converts a number to the VM's form: i64, f32 and f64 are unchanged, narrower integers
+// become i32, and narrower floats become an i32 with their bits.
 static fc_status_t number_in(const fc_value_t *value, fc_vm_value_t *out,
                              fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(value->dtype);
@@ -90,7 +89,7 @@ static int64_t integer_of(fc_vm_value_t number) {
   }
 }
 
-// With `declared` NONE the number keeps the type it has.
+// If `declared` is NONE, the number keeps its own type.
 static fc_status_t number_out(fc_vm_value_t number, fc_dtype_t declared,
                               fc_value_t *out, fc_error_t *err) {
   fc_dtype_t dtype = declared ? declared : plain_dtype(number.type);
@@ -132,21 +131,21 @@ static fc_status_t refuse_value(const fc_value_t *value, fc_error_t *err) {
       value->kind == FC_VALUE_OPAQUE ? "an opaque reference" : "this value");
 }
 
-// The memory that arguments take, of the heap, or lent by the caller; and the signature
-// that describes them.
+// The owners of the memory that arguments use: the heap, or the caller, who lends it.
+// Also the signature that describes the arguments.
 typedef struct in_t {
   fc_vm_heap_t *heap;
   fc_hal_loans_t *loans;
   const fc_signature_t *signature;
 } in_t;
 
-// NULL where nothing describes the value.
+// The type of the value; NULL when the signature does not describe it.
 static const fc_type_t *type_at(const fc_signature_t *signature,
                                 uint32_t node) {
   return node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node);
 }
 
-// Where the nodes of a list's items are: that of the first, and whether all have it.
+// The nodes of a list's items: the first one, and whether it is the node of all items.
 typedef struct items_t {
   uint32_t node;  // FC_NODE_NONE if not described
   bool repeats;
@@ -174,7 +173,7 @@ static fc_status_t buffer_in(fc_vm_heap_t *heap, const void *data, size_t size,
   return FC_OK;
 }
 
-// IREE's string: a list with an i8 for each byte.
+// Makes a string of IREE: a list with an i8 for each byte.
 static fc_status_t string_in(fc_vm_heap_t *heap, fc_str_t bytes,
                              fc_vm_object_t **out, fc_error_t *err) {
   if (bytes.size > UINT32_MAX) {
@@ -212,7 +211,7 @@ static fc_status_t vector_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
   return FC_OK;
 }
 
-// An object for anything but a number or a list.
+// Makes the object for a value that is not a number or a list.
 static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
                                 const fc_type_t *type, fc_vm_object_t **out,
                                 fc_error_t *err) {
@@ -238,7 +237,8 @@ static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
 
 typedef struct list_in_t {
   const fc_value_t *value;
-  // The list around it holds the reference; list_in holds that of the outermost list.
+  // The list around this one holds the reference; list_in holds that of the outermost
+  // list.
   fc_vm_list_t *list;
   uint32_t next;
   items_t items;
@@ -414,7 +414,7 @@ static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
   return FC_OK;
 }
 
-// Converts any result that is an object but a list.
+// Converts a result that is an object, except a list.
 static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
                                  uint32_t node, fc_value_t *out,
                                  fc_error_t *err) {
@@ -438,7 +438,7 @@ static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
   return FC_OK;
 }
 
-// Reads IREE's string. A list whose elements are no i8 is none.
+// Reads a string of IREE. A list with elements other than i8 is not a string.
 static fc_status_t string_out(const out_t *o, const fc_vm_list_t *list,
                               fc_value_t *out, fc_error_t *err) {
   FC_TRY(fc_vm_work(o->invocation, list->count, err));
@@ -507,8 +507,9 @@ static fc_status_t ref_out(const out_t *o, fc_vm_object_t *object,
   return read_lists(o, levels, err);
 }
 
-// A structure of one slot is a list of one, but compilers have also returned the slot
-// itself. Then, its node; else FC_NODE_NONE. `list` is the result if that is a list.
+// Finds the node of a slot that was returned without its structure. A structure of one
+// slot is a list of one, but compilers have also returned the slot itself. FC_NODE_NONE
+// if this did not happen. `list` is the result if the result is a list.
 static uint32_t inlined_slot(const out_t *o, const fc_vm_list_t *list,
                              uint32_t node) {
   const fc_type_t *type = node_at(o, node);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !vm.buffer: bytes that a module loads and stores. Offsets and lengths come
-// from the module as i64 and are checked here, in elements times their size.
+// !vm.buffer: bytes that a module loads and stores. The module gives offsets
+// and lengths as i64. They are checked here, in elements times their size.
 #ifndef FARCALL_CORE_MODULE_VM_BUFFER_H_
 #define FARCALL_CORE_MODULE_VM_BUFFER_H_
 
@@ -15,24 +15,25 @@ typedef struct fc_vm_buffer_t {
   size_t block_size;  // of the allocation that starts here
 } fc_vm_buffer_t;
 
-// Zeroed bytes of the heap. `alignment` comes from the module: less than 16, or no
-// power of two, reads as 16; more than 4096 fails.
+// Makes a buffer of zeroed bytes from the heap. `alignment` comes from the
+// module: a value that is less than 16, or not a power of two, counts as 16; a
+// value above 4096 fails.
 fc_status_t fc_vm_buffer_create(fc_vm_heap_t *heap, uint64_t size,
                                 uint32_t alignment, fc_vm_buffer_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Makes `buffer` a constant of a module: read-only and immortal. `data` stays the
-// caller's.
+// Makes `buffer` a constant of a module: read-only and immortal. The caller
+// still owns `data`.
 void fc_vm_buffer_init_constant(fc_vm_buffer_t *buffer, const uint8_t *data,
                                 size_t size);
 
-// The buffer behind a ref; NULL when it is null or of another type.
+// The buffer of a ref; NULL when the ref is null or of another type.
 static inline fc_vm_buffer_t *fc_vm_buffer_from(fc_vm_object_t *object) {
   return object && object->type == FC_VM_TYPE_BUFFER ? (fc_vm_buffer_t *)object
                                                      : NULL;
 }
 
-// Bytes [offset*element, (offset+count)*element) if they lie in the buffer,
-// NULL otherwise. `element` is a power of two up to 8.
+// The bytes [offset*element, (offset+count)*element) if they lie in the buffer,
+// else NULL. `element` is a power of two up to 8.
 static inline uint8_t *fc_vm_buffer_at(const fc_vm_buffer_t *buffer,
                                        int64_t offset, int64_t count,
                                        uint32_t element) {

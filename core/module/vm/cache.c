@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stack of free blocks for each class. On workers.
+// The cache: a stack of free blocks for each size class. On workers.
 #include "module/vm/cache.h"
 
 #include "base/sanitize.h"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Small blocks that a worker keeps from call to call, so that a warm call makes its
-// objects without asking the C library for memory. Each instance has one cache. While
-// a call of the instance runs, the cache belongs to the thread that runs it, so it
-// needs neither a lock nor atomics. A heap takes blocks from, and gives them to, the
-// cache of the thread it is used on (object.c). So a block may be given to the cache
-// of another worker than the one it was taken from.
+// objects without asking the C library for memory. Each instance has one cache. While a
+// call of the instance runs, the cache belongs to the thread that runs it, so it needs
+// neither a lock nor atomics. A heap takes blocks from, and gives them to, the cache of
+// the thread that uses the heap (object.c). So a block may be given to the cache of a
+// worker other than the one from which it was taken.
 #ifndef FARCALL_CORE_MODULE_VM_CACHE_H_
 #define FARCALL_CORE_MODULE_VM_CACHE_H_
 
 #include "farcall/base.h"
 
-// Blocks larger than this (bytes) are not kept, nor more than FC_VM_CACHE_SIZE bytes in
-// all.
+// Blocks larger than this (in bytes) are not kept. In total at most FC_VM_CACHE_SIZE
+// bytes are kept.
 #define FC_VM_CACHE_BLOCK_MAX ((size_t)64 << 10)
 #define FC_VM_CACHE_SIZE ((size_t)1 << 20)
 
@@ -40,22 +40,23 @@ typedef struct fc_vm_cache_t {
   size_t kept;  // bytes
 } fc_vm_cache_t;
 
-// Makes `cache` the cache of this thread and returns the one before. NULL
-// stands for no cache.
+// Makes `cache` the cache of this thread and returns the previous one. NULL
+// means no cache.
 fc_vm_cache_t *fc_vm_cache_use(fc_vm_cache_t *cache);
-// Frees the blocks that are kept. No thread may use the cache any more.
+// Frees the kept blocks. No thread may use the cache any more.
 void fc_vm_cache_deinit(fc_vm_cache_t *cache);
 
-// True when blocks of that allocator may be kept. Only blocks of the system's
-// allocator are: tests and other programs count on seeing every allocation of theirs.
-// Under the address sanitizer none are, so that it sees each use of a freed block.
+// True when blocks of this allocator may be kept. Only blocks of the system's allocator
+// are kept: tests and other programs rely on seeing all their allocations. Under the
+// address sanitizer no blocks are kept, so that it notices each use of a freed block.
 bool fc_vm_cache_takes(fc_allocator_t allocator);
 
-// At least `size` bytes, from this thread's cache or from the system, aligned to 64 or to
-// `alignment`, whichever is greater. Not zeroed; NULL when out of memory. `size` is at
-// most FC_VM_CACHE_BLOCK_MAX.
+// Returns at least `size` bytes, from this thread's cache or from the system, aligned
+// to 64 or to `alignment`, whichever is greater. Not zeroed; NULL when out of memory.
+// `size` is at most FC_VM_CACHE_BLOCK_MAX.
 void *fc_vm_cache_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
-// Keeps or frees a block of fc_vm_cache_alloc; `size` is what was asked for there.
+// Keeps or frees a block of fc_vm_cache_alloc; `size` is the size that was
+// requested there.
 void fc_vm_cache_free(void *block, size_t size);
 
 #endif  // FARCALL_CORE_MODULE_VM_CACHE_H_

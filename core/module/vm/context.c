@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Binding, globals, __init and __deinit, which run when a context is made and
-// closed. fc_vm_call runs on workers.
+// Binds imports, makes globals, and runs __init and __deinit when a context is
+// made and closed. fc_vm_call runs on workers.
 #include "module/vm/context.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static const fc_vm_native_module_t *find_native(
   return NULL;
 }
 
-// *out_same_name: a function of that name with another convention, or NULL.
+// *out_same_name is a function of that name with another convention, or NULL.
 static const fc_vm_native_function_t *find_function(
     const fc_vm_native_module_t *native, const fc_vm_import_t *import,
     const fc_vm_native_function_t **out_same_name) {

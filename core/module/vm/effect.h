@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an instruction (ops.def) or a function written in C (natives.h) changes that
-// another call of the module may see. Each row of those tables states its effect,
-// and analysis.c adds the effects up for a module.
+// What an instruction (ops.def) or a function written in C (natives.h) changes
+// so that another call of the module may see it. Each row of those tables
+// states its effect, and analysis.c adds the effects up for a module.
 #ifndef FARCALL_CORE_MODULE_VM_EFFECT_H_
 #define FARCALL_CORE_MODULE_VM_EFFECT_H_
 
-// Each but the combinations is a bit, NONE too: a row that states NONE differs from one
-// that says nothing, 0.
+// Each effect, including NONE, is a bit; the combinations are several. So a row that
+// states NONE differs from a row that states no effect, 0.
 typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_NONE = 1 << 0,
   FC_VM_EFFECT_GLOBAL = 1 << 1,     // stores a global
   FC_VM_EFFECT_LOAD_REF = 1 << 2,   // gives an object of a global; with MOVE
                                     // takes it out
   FC_VM_EFFECT_TAKE_ITEM = 1 << 3,  // with MOVE takes an object out of a list
-  // Changes an object of that kind: an operand, or one that is reached from an
-  // operand.
+  // Changes an object of this kind: an operand, or an object that is reached
+  // from an operand.
   FC_VM_EFFECT_BUFFER = 1 << 4,    // the bytes of a !vm.buffer
   FC_VM_EFFECT_LIST = 1 << 5,      // a list
   FC_VM_EFFECT_DEVICE = 1 << 6,    // the bytes of a !hal.buffer
@@ -38,8 +38,9 @@ typedef enum fc_vm_effect_t {
 } fc_vm_effect_t;
 
 // By type (types.def): what a call that has an object of the type can change through
-// that object. A !hal.buffer may lie over a !vm.buffer, and the other way around;
-// command buffers know the buffers they write into; a list may hold anything.
+// that object. A !hal.buffer may lie over a !vm.buffer, and the other way around. A
+// command buffer has references to the buffers that it writes into. A list may hold any
+// object.
 typedef enum fc_vm_reach_t {
   FC_VM_REACH_NOTHING = 0,
   FC_VM_REACH_BYTES = FC_VM_EFFECT_BUFFER | FC_VM_EFFECT_DEVICE,
@@ -50,8 +51,8 @@ typedef enum fc_vm_reach_t {
                     FC_VM_EFFECT_FENCE,
 } fc_vm_reach_t;
 
-// MAKE_DEVICE carries, in the bits from this one on, the number of the operand that
-// is the buffer's usage.
+// MAKE_DEVICE carries a number in the bits from this one on: that of the
+// operand that is the buffer's usage.
 #define FC_VM_EFFECT_USAGE_SHIFT 16
 #define FC_VM_EFFECT_MAKE_DEVICE_AS(operand) \
   (FC_VM_EFFECT_MAKE_DEVICE | (operand) << FC_VM_EFFECT_USAGE_SHIFT)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A forward data-flow analysis: for the beginning of each block, which registers hold
-// constants, dims, arguments or views. Where paths meet, only the facts that all of them
-// agree on stay. Called when a module is opened.
+// A forward data-flow analysis. For the beginning of each block it finds which
+// registers hold constants, dims, arguments or views. Where paths meet, only the facts
+// on which all paths agree stay. Called when a module is opened.
 #include "module/vm/facts.h"
 
 #define FACTS_MAX ((size_t)1 << 20)  // blocks times registers
@@ -14,8 +14,8 @@ void fc_vm_facts_spend(fc_vm_facts_t *a, size_t count) {
   *a->budget = count < *a->budget ? *a->budget - count : 0;
 }
 
-// Spends what copying or comparing the facts of one block costs: one for several facts,
-// because the machine handles several at a time.
+// Spends the cost of copying or comparing the facts of one block. Several facts count
+// as one, because the machine handles several at a time.
 static void spend_row(fc_vm_facts_t *a) {
   fc_vm_facts_spend(a, a->width / FACTS_AT_ONCE + 1);
 }
@@ -93,7 +93,7 @@ static fc_vm_fact_t dim_asked(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   return (fc_vm_fact_t){.kind = FACT_DIM, .a = view.a, .b = (uint16_t)index.a};
 }
 
-// The dim that a 64-bit register holds, if both of its cells hold it; else anything.
+// The dim in a 64-bit register, if both of its cells hold that dim; otherwise anything.
 fc_vm_fact_t fc_vm_facts_dim(fc_vm_facts_t *a, uint32_t reg) {
   const fc_vm_fact_t low = *fc_vm_facts_cell(a, reg),
                      high = *fc_vm_facts_cell(a, reg + 1);
@@ -211,8 +211,8 @@ static bool same(fc_vm_fact_t x, fc_vm_fact_t y) {
   return x.kind == y.kind && x.a == y.a && x.b == y.b;
 }
 
-// Passes the facts on to the block at `pc`, where only those stay that all paths agree
-// on. If that changes the facts, the block waits to be walked again.
+// Passes the facts on to the block at `pc`, where only those stay on which all paths
+// agree. If the facts of that block change, it must be walked again.
 static void flow(fc_vm_facts_t *a, uint32_t pc) {
   uint32_t index = fc_vm_facts_block(a, pc);
   fc_vm_fact_t *entry = &a->entries[index * a->width];
@@ -256,8 +256,8 @@ static void flow_edges(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   }
 }
 
-// Sets `now` to the facts at the start of block `index`; returns the pc behind its
-// marker.
+// Sets `now` to the facts at the start of block `index`; returns the pc after
+// its marker.
 uint32_t fc_vm_facts_enter(fc_vm_facts_t *a, uint32_t index) {
   memcpy(a->now, &a->entries[index * a->width],
          a->width * sizeof(fc_vm_fact_t));
@@ -265,8 +265,9 @@ uint32_t fc_vm_facts_enter(fc_vm_facts_t *a, uint32_t index) {
   return a->blocks[index] + 1;
 }
 
-// Walks one block from its entry. `look` sees each instruction and the facts before it.
-// Without `look`, the facts at the block's end flow on to the blocks that may follow.
+// Walks one block from its entry. `look` is called for each instruction, with the facts
+// before it. If `look` is NULL, the facts at the block's end are passed to the blocks
+// that may follow.
 static fc_status_t walk_block(fc_vm_facts_t *a, uint32_t index,
                               fc_status_t (*look)(fc_vm_facts_t *a,
                                                   const fc_vm_instruction_t *in,
@@ -330,7 +331,7 @@ fc_status_t fc_vm_facts_look(fc_vm_facts_t *a,
                                                  fc_error_t *err),
                              fc_error_t *err) {
   for (uint32_t i = 0; i < a->block_count; i++) {
-    // A block no path reaches has no facts.
+    // A block that no path reaches has no facts.
     if (a->width && a->entries[i * a->width].kind == FACT_NOTHING) continue;
     if (!*a->budget) return FC_OK;
     FC_TRY(walk_block(a, i, look, err));
@@ -349,8 +350,8 @@ static void set_arguments(fc_vm_facts_t *a) {
   }
 }
 
-// Finds the facts of all blocks; *out_learnt is false when the function is too large
-// or the budget spent.
+// Finds the facts of all blocks. *out_learnt is false when the function is too large or
+// the budget is spent.
 fc_status_t fc_vm_facts_learn(fc_vm_facts_t *a, bool *out_learnt,
                               fc_error_t *err) {
   *out_learnt = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What registers hold on all paths to an instruction: which types are inferred from
-// (recover.h), and what the operands of calls of imports are. Used at load, any thread.
+// What registers hold on all paths to an instruction. Types are inferred from these
+// facts (recover.h), and they tell what the operands of calls of imports are. Used at
+// load, any thread.
 #ifndef FARCALL_CORE_MODULE_VM_FACTS_H_
 #define FARCALL_CORE_MODULE_VM_FACTS_H_
 
@@ -14,28 +15,29 @@ typedef void (*fc_vm_each_call_t)(void *context, const fc_vm_import_t *import,
                                   fc_vm_facts_t *facts);
 
 // Calls `each` for the calls of imports in the blocks that some path reaches.
-// When *budget is 0 afterwards, perhaps not for all of them.
+// If *budget is 0 afterwards, some of these calls may have been left out.
 fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
                             size_t *budget, fc_arena_t *arena,
                             fc_vm_each_call_t each, void *context,
                             fc_error_t *err) FC_MUST_CHECK;
-// True when operand `index` of `call` is one constant on all paths to it; *out are
-// its low 32 bits.
+// True when operand `index` of `call` is the same constant on all paths to it;
+// *out is its low 32 bits.
 bool fc_vm_operand_constant(fc_vm_facts_t *facts,
                             const fc_vm_instruction_t *call, uint32_t index,
                             uint32_t *out);
-// The import that returned operand `index` of `call`, on all paths to it;
-// NULL when the operand may come from elsewhere.
+// The import that returned operand `index` of `call` on all paths to it. NULL
+// when the operand may come from elsewhere.
 const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
                                           const fc_vm_instruction_t *call,
                                           uint32_t index);
 
 // ---------------------------------------------------------------------------
-// The rest is for recover.c
+// Declarations for recover.c
 
-// Imports of hal and hal_inline whose calls tell types. One counts only if its name and its
-// convention are these: the verifier checked operands against the convention that the file
-// declares, so under another one they would mean something else.
+// Imports of hal and hal_inline whose calls tell types. An import counts only if its
+// name and its convention are these. The verifier checked operands against the
+// convention that the file declares, so with another convention they would have another
+// meaning.
 #define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
 #define VIEW_CREATE FC_STR("buffer_view.create"), FC_STR("0rIIiiCID_r")
 #define VIEW_DIM FC_STR("buffer_view.dim"), FC_STR("0ri_I")
@@ -67,14 +69,15 @@ typedef struct fc_vm_fact_t {
 
 static const fc_vm_fact_t fc_vm_anything = {.kind = FACT_ANYTHING};
 
-// Whether a block dominates the returns: every call that returns passes it.
+// Whether a block dominates the returns, so that every call that returns passes
+// it.
 typedef enum fc_vm_passed_t {
   PASSED_UNKNOWN,
   PASSED_ALWAYS,
   PASSED_SOMETIMES,
 } fc_vm_passed_t;
 
-// The analysis of one function, at one place of it.
+// The analysis of one function, at one place in its code.
 struct fc_vm_facts_t {
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
@@ -94,7 +97,8 @@ struct fc_vm_facts_t {
   size_t width;           // facts of one block
   size_t *budget;         // see fc_vm_facts_spend()
   bool *returns_seen;     // true for results that a return was seen of
-  // By argument: asserts of its buffer, less those of its view.
+  // By argument: the number of asserts of its buffer minus the number of those
+  // of its view.
   int32_t *asserts;
   fc_vm_each_call_t each;
   void *context;  // of `each`
@@ -112,40 +116,42 @@ static inline fc_vm_fact_t *fc_vm_facts_register(fc_vm_facts_t *a,
                              : fc_vm_facts_cell(a, reg);
 }
 
-// Finds the facts of all blocks; *out_learnt is false when the function is too large
-// or the budget spent.
+// Finds the facts of all blocks. *out_learnt is false when the function is too large or
+// the budget is spent.
 fc_status_t fc_vm_facts_learn(fc_vm_facts_t *a, bool *out_learnt,
                               fc_error_t *err) FC_MUST_CHECK;
-// `look` sees every instruction that some path reaches, and the facts before it.
+// `look` is called for every instruction that some path reaches, with the facts
+// before it.
 typedef fc_status_t (*fc_vm_look_t)(fc_vm_facts_t *a,
                                     const fc_vm_instruction_t *in,
                                     fc_error_t *err);
 fc_status_t fc_vm_facts_look(fc_vm_facts_t *a, fc_vm_look_t look,
                              fc_error_t *err) FC_MUST_CHECK;
 
-// Spends the budget on whatever a file can make us do again and again:
-// instructions, the facts of blocks, entries of lists. At 0 nothing more is
-// looked at.
+// Spends the budget on all work that a file can make us repeat: on
+// instructions, the facts of blocks, entries of lists. When it is 0, the
+// analysis stops.
 #define FC_VM_BYTES_AT_ONCE 64  // that count as one
 void fc_vm_facts_spend(fc_vm_facts_t *a, size_t count);
 fc_status_t fc_vm_facts_decode(fc_vm_facts_t *a, uint32_t pc,
                                fc_vm_instruction_t *out,
                                fc_error_t *err) FC_MUST_CHECK;
-// Changes the facts as an instruction does.
+// Changes the facts as the instruction does.
 void fc_vm_facts_step(fc_vm_facts_t *a, const fc_vm_instruction_t *in);
-// The block that `pc` is in.
+// The block that contains `pc`.
 uint32_t fc_vm_facts_block(const fc_vm_facts_t *a, uint32_t pc);
-// Sets `now` to the facts at the start of block `index`; returns the pc behind its
-// marker.
+// Sets `now` to the facts at the start of block `index`; returns the pc after
+// its marker.
 uint32_t fc_vm_facts_enter(fc_vm_facts_t *a, uint32_t index);
 
-// The import that a call calls; NULL: a function of the module.
+// The import that a call calls; NULL if it calls a function of the module.
 const fc_vm_import_t *fc_vm_facts_import(const fc_vm_facts_t *a,
                                          const fc_vm_instruction_t *in);
-// The fact about operand `index` of a call, if that is a reference; else nothing.
+// The fact about operand `index` of a call, if the operand is a reference; else
+// nothing.
 fc_vm_fact_t fc_vm_facts_operand(fc_vm_facts_t *a,
                                  const fc_vm_instruction_t *in, uint32_t index);
-// The dim that a 64-bit register holds, if both of its cells hold it; else anything.
+// The dim in a 64-bit register, if both of its cells hold that dim; otherwise anything.
 fc_vm_fact_t fc_vm_facts_dim(fc_vm_facts_t *a, uint32_t reg);
 // True when a cell holds a constant.
 bool fc_vm_facts_constant(fc_vm_facts_t *a, uint32_t reg, uint32_t *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why an instruction failed, and where. On workers.
+// Errors that say why an instruction failed, and where. On workers.
 #include "module/vm/failures.h"
 
 #include <inttypes.h>
@@ -35,8 +35,8 @@ fc_status_t fc_vm_global_error(uint32_t offset, uint32_t count,
                     count);
 }
 
-// The error of a `fail` instruction. The text comes from the module, so it can be any
-// bytes.
+// Writes the error of a `fail` instruction. The text comes from the module, so it may
+// contain any bytes.
 fc_status_t fc_vm_module_error(int32_t code, const uint8_t *text, size_t size,
                                fc_error_t *err) {
   uint32_t number = (uint32_t)code & 31;
@@ -59,7 +59,7 @@ fc_status_t fc_vm_module_error(int32_t code, const uint8_t *text, size_t size,
                     shown[0] ? shown : "the module failed");
 }
 
-// Adds to the message of a failed call, if there is room, at which instruction it failed.
+// Adds the place of the failed instruction to the message of a call, if there is room.
 void fc_vm_add_place(const fc_vm_frame_t *frame, const uint8_t *ip,
                      fc_error_t *err) {
   if (!err || err->code != FC_CODE_CALL_FAILED) return;

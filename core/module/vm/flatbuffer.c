@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The checked flatbuffer reader (format: flatbuffers.dev, "internals"). All
-// arithmetic is in 64 bits on 32-bit positions, so that no sum can wrap. Does
-// not know IREE's schema. Any thread.
+// arithmetic uses 64 bits for 32-bit positions, so that no sum can overflow.
+// The reader does not know IREE's schema. Any thread.
 #include "module/vm/flatbuffer.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ bool fc_fb_has(const fc_fb_table_t *table, uint32_t id) {
   return field_offset(table, id) != 0;
 }
 
-// Where the field's `size` inline bytes are; NULL in *out when absent.
+// Finds the field's `size` inline bytes; NULL in *out when the field is absent.
 static fc_status_t find_field(const fc_fb_table_t *table, uint32_t id,
                               const char *what, uint32_t size,
                               const uint8_t **out, fc_error_t *err) {
@@ -106,7 +106,7 @@ fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t id, const char *what,
   return FC_OK;
 }
 
-// Follows the field's offset; 0 in *out when absent.
+// Follows the field's offset; 0 in *out when the field is absent.
 static fc_status_t follow(const fc_fb_table_t *table, uint32_t id,
                           const char *what, uint64_t *out, fc_error_t *err) {
   const uint8_t *field;

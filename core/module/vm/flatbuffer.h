@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A reader of flatbuffers that checks every access against the buffer, so hostile bytes
-// need not be verified before. Used where a module is read: at load, and when a VMVX
-// executable is made. Positions are offsets from the start of the buffer; every failure
-// is FC_CODE_VMFB_INVALID with the byte offset in the buffer and `what`, the path of the
-// field.
+// need no verification before. Used when a module is read: at load, and when a VMVX
+// executable is made. Positions are offsets from the start of the buffer. Every failure
+// is FC_CODE_VMFB_INVALID with the byte offset in the buffer and `what`, the path of
+// the field.
 #ifndef FARCALL_CORE_MODULE_VM_FLATBUFFER_H_
 #define FARCALL_CORE_MODULE_VM_FLATBUFFER_H_
 
@@ -13,13 +13,13 @@
 typedef struct fc_fb_t {
   const uint8_t *data;  // borrowed
   uint32_t size;
-  // How many more bytes of strings are allowed to be read; NULL: no limit. Any number of
-  // tables can name one long string, and the whole string is looked at for each table.
+  // How many more bytes of strings may be read; NULL: no limit. Without a limit many
+  // tables could name the same long string, which is read in full for each table.
   uint64_t *text_left;
 } fc_fb_t;
 
-// A table whose extent and vtable lie in the buffer. A zeroed one is absent, and so
-// is every field of it.
+// A table whose extent and vtable lie in the buffer. A zeroed one is absent,
+// and so are all its fields.
 typedef struct fc_fb_table_t {
   fc_fb_t buffer;
   uint32_t position;
@@ -28,8 +28,8 @@ typedef struct fc_fb_table_t {
   uint32_t field_count;
 } fc_fb_table_t;
 
-// `count` elements at `position`, each of the `stride` that fc_fb_vector was given; all
-// of them lie in the buffer.
+// `count` elements at `position`. Each has the `stride` that was passed to
+// fc_fb_vector, and all of them lie in the buffer.
 typedef struct fc_fb_vector_t {
   fc_fb_t buffer;
   uint32_t position;
@@ -40,7 +40,7 @@ fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
                        fc_error_t *err) FC_MUST_CHECK;
 bool fc_fb_has(const fc_fb_table_t *table, uint32_t id);
 
-// An absent field reads as `fallback`.
+// The value of an absent field is `fallback`.
 fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t id, const char *what,
                      uint8_t fallback, uint8_t *out,
                      fc_error_t *err) FC_MUST_CHECK;
@@ -51,7 +51,7 @@ fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t id, const char *what,
                       uint64_t fallback, uint64_t *out,
                       fc_error_t *err) FC_MUST_CHECK;
 
-// An absent field reads as zeroed.
+// The value of an absent field is zeroed.
 fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t id,
                          const char *what, fc_str_t *out,
                          fc_error_t *err) FC_MUST_CHECK;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interpreter: one flat function with a label for each opcode. The code at
-// a label jumps to the next one through a table made from ops.def. Bytecode is
-// read as it lies in the file. Called by context.c on a worker; a native may
-// run bytecode again within a call.
+// The interpreter: one flat function with a label for each opcode. The code at a label
+// jumps to the next one through a table made from ops.def. Bytecode is read directly
+// from the file's bytes. Called by context.c on a worker; a native may run bytecode
+// again within a call.
 //
-// While an instruction runs, `ip` points behind its opcode; it moves on only
-// when the instruction is done. So after a failure `ip` tells which instruction
-// failed.
+// While an instruction runs, `ip` points after its opcode; it moves on only when the
+// instruction is done. So after a failure `ip` tells which instruction failed.
 //
-// This file is compiled twice. interp_profiled.c makes of it the function for calls that
-// are profiled, so that other calls need not ask whether they are.
+// This file is compiled twice. interp_profiled.c makes a second function of it, for
+// calls that are profiled, so that other calls need not check this.
 #include "module/vm/interp.h"
 
 #include <math.h>
@@ -23,7 +22,7 @@
 
 // Runs the instruction whose opcode is just before `ip`.
 #define RESUME() goto *core_labels[ip[-1]]
-// Goes on with the instruction at `at`; NEXT with the one behind the operands.
+// Continues with the instruction at `at`; NEXT with the one after the operands.
 #define GO_ON(at)  \
   do {             \
     ip = (at) + 1; \
@@ -44,16 +43,17 @@
       if (status != FC_OK) goto fail;                   \
     }                                                   \
   } while (0)
-// Counts bulk work before it is done: a call with a budget must not begin what it could not
-// end in time. More bytes than the object has are not worked on, but an error.
+// Counts bulk work before it is done, because a call with a budget must not begin work
+// that it could not finish in time. If `bytes` is more than the object has, the
+// instruction fails without work, so nothing is counted.
 #define WORK(bytes, most)                                      \
   do {                                                         \
     const uint64_t bytes_ = (uint64_t)(bytes);                 \
     if (bytes_ <= (most)) TICK(bytes_ / FC_VM_BYTES_PER_TICK); \
   } while (0)
 
-// Does the copies of a branch in order: later ones read what earlier ones
-// wrote.
+// Does the copies of a branch in order, because later ones may read what
+// earlier ones wrote.
 static inline void copy_registers(const uint8_t *list, int32_t *cells,
                                   fc_vm_object_t **refs) {
   uint32_t count = fc_load_u16(list);
@@ -68,7 +68,7 @@ static inline void copy_registers(const uint8_t *list, int32_t *cells,
   }
 }
 
-// What is behind a list of registers, and behind one of copies.
+// The code after a list of registers, and after a list of copies.
 static inline const uint8_t *skip_list(const uint8_t *list) {
   return list + 2 + 2 * (size_t)fc_load_u16(list);
 }
@@ -117,8 +117,8 @@ fc_status_t INTERPRET(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
   PROFILE(enter_function(&m));
   enter(arguments, m.frame);
 
-  // At the target of a branch, `pc`, there is the opcode Block, and after it the first
-  // opcode to run: one byte each. `ip` must point behind both, so it is base + pc.
+  // At the target of a branch, `pc`, stands the opcode Block, and after it the first
+  // opcode to run: one byte each. `ip` must point after both, so it is base + pc.
   const uint8_t *base = m.frame->function->code + 2;
   int32_t *cells = m.frame->cells;
   fc_vm_object_t **refs = m.frame->refs;
@@ -261,7 +261,7 @@ op_CastAnyRef : {
 }
 op_SelectRef : {
   OPERANDS(SelectRef);
-  // A reference that is not chosen, but was to be moved, is released.
+  // A reference that should be moved but was not chosen is released.
   bool first = IN(0) != 0;
   uint16_t chosen = first ? REG(2) : REG(3), other = first ? REG(3) : REG(2);
   fc_vm_type_t type = TYPE(1);
@@ -364,7 +364,8 @@ op_ListGetRef : {
 op_ListSetRef : {
   OPERANDS(ListSetRef);
   GET_LIST(list, 0);
-  // Keeps the list alive: `object` can be the list itself, and its reference the last.
+  // Keeps the list alive: `object` may be the list itself, with the last reference to
+  // it.
   fc_vm_object_t *held = fc_vm_retain(&list->object);
   fc_vm_object_t *object = take_ref(refs, REG(2));
   status = fc_vm_list_set_ref(list, U32(1), object, err);
@@ -465,7 +466,7 @@ op_BufferHash : {
   // Arithmetic
 #include "module/vm/arithmetic.def"
 
-  // Branches. Those that go back count as steps.
+  // Branches. Backward branches count as steps.
 #define TAKE_EDGE(at)                                        \
   do {                                                       \
     const uint8_t *edge_ = (at), *copies_ = LIST(edge_ + 4); \
@@ -508,9 +509,10 @@ op_BranchTable : {
 }
 
   {
-    // Calls. In the bytecode a count stands before each list. These pointers are at the
-    // counts: `list` of the operands, `target` of the results, `segments` of the segment
-    // sizes (NULL: none). `next` is the opcode that the caller goes on with.
+    // Calls. In the bytecode a count stands before each list. These pointers point at
+    // the counts: `list` at that of the operands, `target` at that of the results,
+    // `segments` at that of the segment sizes (NULL: there are none). `next` is the
+    // opcode with which the caller continues.
     const uint8_t *segments, *list, *target, *next;
     uint32_t callee;
     bool resumes;
@@ -614,8 +616,8 @@ op_Fail : {
   OPERANDS(Fail);
   const uint8_t *text = BYTES(1), *end = text + COUNT(1);
   if (IN(0)) TRY(fc_vm_module_error(IN(0), text, COUNT(1), err));
-  // A fail with status 0 goes on with the code behind it. At the end of the function
-  // there is none, so the call fails.
+  // A fail with status 0 continues with the code after it. At the end of the function
+  // there is no code, so the call fails.
   if (end == m.frame->function->code + m.frame->function->size) {
     TRY(fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INTERNAL,
                    "fail with status 0 at the end of the function"));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code of opcodes that are alike: macros that make a label with its block from the
-// opcode's name and what differs. Included by interp.c only, whose TRY, WORK and
+// The code of similar opcodes: macros that make a label with its block from the name of
+// the opcode and the part that differs. Included only by interp.c, whose TRY, WORK and
 // NEXT they use.
 #ifndef FARCALL_CORE_MODULE_VM_INTERP_BODIES_H_
 #define FARCALL_CORE_MODULE_VM_INTERP_BODIES_H_
 
 #include "module/vm/operands.h"
 
-// The macros from UNARY to POWER make the code of the rows of arithmetic.def: an opcode
-// that computes its result from the operands `a`, `b` and `c` with one expression or
+// The macros from UNARY to POWER make the code of the rows of arithmetic.def. Such an
+// opcode computes its result from the operands `a`, `b` and `c` with one expression or
 // operator.
 #define UNARY(name, type, expression) \
   op_##name : {                       \
@@ -25,8 +25,8 @@
     PUT(2, expression);                    \
     NEXT();                                \
   }
-// A comparison is mostly followed by the branch that uses its result. That one is
-// jumped to directly, not through the table.
+// A comparison is usually followed by the branch that uses its result. The code
+// jumps to that branch directly, not through the table.
 #define COMPARE(name, type, expression)                    \
   op_##name : {                                            \
     OPERANDS(name);                                        \
@@ -71,7 +71,7 @@
     PUT(2, quotient);                                              \
     NEXT();                                                        \
   }
-// The bits of a value in a register of another bank.
+// Copies the bits of a value to a register of another bank.
 #define BITCAST(name, type)              \
   op_##name : {                          \
     OPERANDS(name);                      \
@@ -110,7 +110,7 @@
     PUT(3, IN(0) ? IN(1) : IN(2)); \
     NEXT();                        \
   }
-// The result lies behind the list.
+// The result register stands after the list.
 #define SWITCH(name)                                                        \
   op_##name : {                                                             \
     OPERANDS(name);                                                         \

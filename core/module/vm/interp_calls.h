@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the interpreter passes values from frame to frame, and calls imports. Included by
-// interp.c only, which is compiled twice.
+// How the interpreter passes values from frame to frame, and calls imports. Included
+// only by interp.c, which is compiled twice.
 #ifndef FARCALL_CORE_MODULE_VM_INTERP_CALLS_H_
 #define FARCALL_CORE_MODULE_VM_INTERP_CALLS_H_
 
@@ -49,7 +49,7 @@ static inline void put_ref(fc_vm_object_t **place,
 }
 
 // The reference that an operand passes on. With MOVE it is the register's own,
-// and the register becomes null; otherwise it is a new one.
+// and the register becomes null; otherwise it is a new reference.
 static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
   fc_vm_object_t **place = &refs[reg & FC_VM_REF_MASK];
   if (!(reg & FC_VM_MOVE_BIT)) return fc_vm_retain(*place);
@@ -61,13 +61,13 @@ static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
 // ---------------------------------------------------------------------------
 // Calls
 
-// The next register of each bank that an argument goes into.
+// The next register of each bank for an argument.
 typedef struct next_registers_t {
   uint32_t cell;
   uint32_t ref;
 } next_registers_t;
 
-// Copies one value from a register of the caller's frame, at the width of its letter.
+// Copies one value from a register of the caller's frame. `letter` tells its width.
 static inline void pass_argument(char letter, uint16_t reg, fc_vm_frame_t *from,
                                  fc_vm_frame_t *to, next_registers_t *place) {
   switch (letter) {
@@ -123,7 +123,8 @@ static void enter(const fc_vm_raw_t *arguments, fc_vm_frame_t *to) {
   }
 }
 
-// Copies the registers of a return, listed at `list`, into the caller's values.
+// Copies the registers of a return, which are listed at `list`, to the caller's
+// values.
 static void leave(fc_vm_frame_t *from, const uint8_t *list,
                   fc_vm_raw_t *results) {
   fc_str_t letters = from->function->cconv.results;
@@ -151,7 +152,7 @@ static void clear_results(const fc_vm_function_t *function,
   if (count) memset(results, 0, count * sizeof *results);
 }
 
-// The operands of a call of an import, with spans written out one by one.
+// The operands of a call of an import. Spans are expanded to their values.
 typedef struct native_operands_t {
   fc_vm_raw_t *values;
   bool *owned;  // true: the reference was moved out of its register

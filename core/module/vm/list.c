@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // !vm.list (IREE runtime/src/iree/vm/list.c). Called by the interpreter, by native
-// modules and where calls begin and end. Several calls may read a list at once, if none
-// of them changes it (analysis.h).
+// modules, and at the beginning and end of calls. Several calls may read a list at
+// once, if none of them changes it (analysis.h).
 #include "module/vm/list.h"
 
 #include <inttypes.h>
@@ -11,8 +11,8 @@ static bool holds_values(const fc_vm_list_t *list) {
   return fc_vm_type_info(list->element)->kind == FC_VM_TYPE_KIND_VALUE;
 }
 
-// Only lists for which this is true can be part of a cycle of references: no object
-// of another type holds a list.
+// Only lists for which this is true can be part of a cycle of references, since
+// no object of another type holds a list.
 static bool may_hold_lists(const fc_vm_list_t *list) {
   return list->element == FC_VM_TYPE_LIST ||
          list->element == FC_VM_TYPE_ANY_REF ||
@@ -45,8 +45,8 @@ static void unlink_list(fc_vm_list_t *list) {
 }
 
 // A list can hold the only reference to another list, which can hold one to the
-// next, and so on. So dead lists wait in a chain: recursion could use up the C
-// stack.
+// next, and so on. Destroying them by recursion could use up the C stack, so
+// dead lists wait in a chain.
 static void destroy(fc_vm_object_t *object) {
   static _Thread_local fc_vm_list_t *dead;
   static _Thread_local bool busy;
@@ -110,7 +110,8 @@ fc_status_t fc_vm_list_resize(fc_vm_list_t *list, uint32_t count,
   if (count > list->capacity) {
     uint32_t doubled =
         list->capacity > UINT32_MAX / 2 ? UINT32_MAX : list->capacity * 2;
-    // Doubling is a wish: without memory for it, only `count` is reserved.
+    // Doubling is optional: if there is no memory for it, only `count` is
+    // reserved.
     if (doubled <= count || fc_vm_list_reserve(list, doubled, NULL) != FC_OK) {
       FC_TRY(fc_vm_list_reserve(list, count, err));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !vm.list: elements of one value type, of one ref type, of any ref, or
-// variants. Numbers convert between widths as IREE's lists do; an element read
-// as the other class (integer, float) reads 0.
+// !vm.list: elements of one value type, of one ref type, of any ref type, or
+// variants. Numbers are converted between widths as in IREE's lists. An element
+// that is read as the other class (integer, float) reads as 0.
 #ifndef FARCALL_CORE_MODULE_VM_LIST_H_
 #define FARCALL_CORE_MODULE_VM_LIST_H_
 
@@ -21,8 +21,8 @@ typedef struct fc_vm_value_t {
   };
 } fc_vm_value_t;
 
-// One element as lists of refs and variants keep it. type NONE: nothing was set, or the
-// object was moved out.
+// One element of a list of refs or variants. The type is NONE if nothing was set, or if
+// the object was moved out.
 typedef struct fc_vm_variant_t {
   fc_vm_type_t type;  // a VALUE type; ANY_REF for an object or null; NONE
   union {
@@ -47,15 +47,15 @@ fc_status_t fc_vm_list_create(fc_vm_heap_t *heap, fc_vm_type_t element,
                               uint32_t capacity, fc_vm_list_t **out,
                               fc_error_t *err) FC_MUST_CHECK;
 
-// The list behind a ref; NULL when it is null or of another type.
+// The list of a ref; NULL when the ref is null or of another type.
 static inline fc_vm_list_t *fc_vm_list_from(fc_vm_object_t *object) {
   return object && object->type == FC_VM_TYPE_LIST ? (fc_vm_list_t *)object
                                                    : NULL;
 }
 
 // Element `index` of a list whose elements are of exactly `type`, a VALUE type.
-// NULL for other lists and indices: fc_vm_list_get and _set deal with those.
-// Most accesses to lists of numbers need nothing else, so the function is inline.
+// NULL for other lists and indices, which fc_vm_list_get and _set handle. It is
+// inline because most accesses to lists of numbers need nothing else.
 static inline uint8_t *fc_vm_list_at(const fc_vm_list_t *list, uint32_t index,
                                      fc_vm_type_t type) {
   return list->element == type && index < list->count
@@ -69,18 +69,18 @@ fc_status_t fc_vm_list_reserve(fc_vm_list_t *list, uint32_t capacity,
 fc_status_t fc_vm_list_resize(fc_vm_list_t *list, uint32_t count,
                               fc_error_t *err) FC_MUST_CHECK;
 
-// The element as a number of `type`.
+// Reads the element as a number of `type`.
 fc_status_t fc_vm_list_get(const fc_vm_list_t *list, uint32_t index,
                            fc_vm_type_t type, fc_vm_value_t *out,
                            fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_vm_list_set(fc_vm_list_t *list, uint32_t index,
                            fc_vm_value_t value, fc_error_t *err) FC_MUST_CHECK;
-// The object in an element. The caller gets one reference: with `move` the
+// Gets the object in an element. The caller gets one reference: with `move` the
 // element's own, otherwise a new one.
 fc_status_t fc_vm_list_get_ref(fc_vm_list_t *list, uint32_t index, bool move,
                                fc_vm_object_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
-// Takes the reference in, on success only.
+// Takes over the reference, but only on success.
 fc_status_t fc_vm_list_set_ref(fc_vm_list_t *list, uint32_t index,
                                fc_vm_object_t *take_object,
                                fc_error_t *err) FC_MUST_CHECK;

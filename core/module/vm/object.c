@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types, heap and object counting. Destroying an object may release others, but
-// lists of lists are taken apart without recursion (list.c). Any thread.
+// Types, heap and object counting. Destroying an object may release others;
+// lists of lists are destroyed without recursion (list.c). Any thread.
 #include "module/vm/object.h"
 
 #include "module/vm/cache.h"
@@ -57,9 +57,10 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-// Counts `size` bytes in this heap alone, or takes them back if the sum is over the
-// limit. No sum wraps, because `size` is not over the limit. After a trim other workers
-// may give blocks to their pools, which count again; so there is more than one attempt.
+// Counts `size` bytes only in this heap, or removes them again if the sum is over the
+// limit. No sum overflows, because `size` is at most the limit. After a trim other
+// workers may give blocks to their pools, which count again. So there is more than one
+// attempt.
 static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   for (int i = 0; size <= heap->limit && i < TRIMS; i++) {
     size_t before =
@@ -80,7 +81,8 @@ static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   return false;
 }
 
-// Takes `size` bytes from the counts of this heap and of its parents before `end`.
+// Subtracts `size` bytes from the counts of this heap and of its parents before
+// `end`.
 static void uncount_until(fc_vm_heap_t *heap, const fc_vm_heap_t *end,
                           size_t size) {
   for (; heap != end; heap = heap->parent) {

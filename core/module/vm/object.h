@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a ref register holds: a counted object of one of the types in types.def, and the
-// heap that counts and caps them. NULL is the null ref. Counting is atomic. Several calls
-// may read an object at once, if none of them changes it (analysis.h).
+// The contents of a ref register: a counted object of one of the types in types.def.
+// Also the heap that counts objects and limits their size. NULL is the null ref.
+// Counting is atomic. Several calls may read an object at once, if none of them changes
+// it (analysis.h).
 #ifndef FARCALL_CORE_MODULE_VM_OBJECT_H_
 #define FARCALL_CORE_MODULE_VM_OBJECT_H_
 
@@ -37,7 +38,7 @@ typedef struct fc_vm_type_info_t {
 
 // Static storage; an unknown number reads as NONE.
 const fc_vm_type_info_t *fc_vm_type_info(fc_vm_type_t type);
-// FC_VM_TYPE_NONE when the text names no type we know.
+// FC_VM_TYPE_NONE when no known type has this text.
 fc_vm_type_t fc_vm_type_find(fc_str_t text);
 
 // The memory of objects. Counts the objects and bytes that are alive and refuses more
@@ -50,10 +51,10 @@ typedef struct fc_vm_heap_t {
   _Atomic(size_t) bytes;        // relaxed: counters only
   _Atomic(size_t) objects;      // relaxed
   _Atomic(size_t) kept;  // relaxed; of `bytes`, what pools keep (hal/pool.h)
-  // Lists that can hold lists. They may be part of a cycle, which counting references
-  // never frees.
+  // The lists that can hold lists. They may be part of a cycle, which reference
+  // counting never frees.
   struct fc_vm_list_t *lists;
-  // Pools. Their kept blocks are freed before an allocation is refused.
+  // The pools. Their kept blocks are freed before an allocation is refused.
   struct fc_hal_pool_t *pools;
   void (*_Atomic trim)(struct fc_vm_heap_t *heap);  // NULL: no pool yet
   pthread_mutex_t lock;                             // of `lists` and `pools`
@@ -61,19 +62,19 @@ typedef struct fc_vm_heap_t {
 
 void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
                      size_t limit);
-// Frees the lists that are left, which hold each other. No thread may use the
-// heap any more.
+// Frees the lists that still exist because they hold each other. No thread may
+// use the heap any more.
 void fc_vm_heap_deinit(fc_vm_heap_t *heap);
-// Zeroed; counts `size` bytes but no object. NULL when over the limit or out of
-// memory; `err` says which.
+// Allocates zeroed memory; counts `size` bytes but no object. NULL when over
+// the limit or out of memory; `err` says which.
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
-// An allocator that calls fc_vm_heap_alloc and fc_vm_heap_free, and keeps the size
-// in front of each block. Its blocks must not live longer than the heap, and are
-// aligned to 64 bytes at most.
+// An allocator that calls fc_vm_heap_alloc and fc_vm_heap_free, and keeps the
+// size before each block. Its blocks must not live longer than the heap. Their
+// alignment is at most 64 bytes.
 fc_allocator_t fc_vm_heap_allocator(fc_vm_heap_t *heap);
-// Counts memory that does not come from the heap. False when that is over the limit.
+// Counts memory that does not come from the heap. False when the sum is over the limit.
 bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size,
                       fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size);
@@ -83,15 +84,15 @@ typedef struct fc_vm_object_t fc_vm_object_t;
 struct fc_vm_object_t {
   _Atomic(uint32_t) references;  // relaxed to retain, acq_rel to release
   uint8_t type;                  // fc_vm_type_t
-  // Lives as long as its module: never counted, so that workers sharing a
-  // constant do not fight over its cache line.
+  // The object lives as long as its module and is never counted, so that
+  // workers that share a constant do not contend for its cache line.
   bool immortal;
   void (*destroy)(fc_vm_object_t *object);
   fc_vm_heap_t *heap;
 };
 
-// Fills the head of a new object, whose one reference is the caller's. Counts the object
-// in `heap`.
+// Fills in the head of a new object, whose only reference is the caller's. Counts the
+// object in `heap`.
 void fc_vm_object_init(fc_vm_object_t *object, fc_vm_type_t type,
                        void (*destroy)(fc_vm_object_t *object),
                        fc_vm_heap_t *heap);
@@ -112,7 +113,7 @@ static inline void fc_vm_release(fc_vm_object_t *object) {
   }
 }
 
-// True when a ref of this type may hold `object`; null fits everywhere.
+// True when a ref of this type may hold `object`; every type accepts null.
 static inline bool fc_vm_type_accepts(fc_vm_type_t type,
                                       const fc_vm_object_t *object) {
   return !object || type == FC_VM_TYPE_ANY_REF || type == FC_VM_TYPE_VARIANT ||

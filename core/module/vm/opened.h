@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An opened module, as backend.c, backend_call.c and listing.c share it.
+// An opened module. Shared by backend.c, backend_call.c and listing.c.
 #ifndef FARCALL_CORE_MODULE_VM_OPENED_H_
 #define FARCALL_CORE_MODULE_VM_OPENED_H_
 
@@ -18,12 +18,13 @@
 
 #define FC_VM_NATIVES 5  // of fc_vm_natives, with the NULL at the end
 
-// One function that the module lists. `signatures` has its signature at the same index.
+// One function that the module lists. Its signature is in `signatures` at the same
+// index.
 typedef struct fc_vm_listed_t {
   uint32_t function;
   uint32_t *argument_nodes;  // by raw index, FC_NODE_NONE if not described
   uint32_t *result_nodes;
-  // fc_role_t by raw index; NULL where callers bring all that the function takes.
+  // fc_role_t by raw index; NULL if callers send all arguments of the function.
   uint8_t *roles;
   fc_vm_transients_t transients;
 } fc_vm_listed_t;
@@ -50,7 +51,7 @@ typedef struct fc_vm_opened_t {
   fc_vm_context_t *context;  // of all instances; NULL: none yet, or private
 } fc_vm_opened_t;
 
-// A worker's share of a module.
+// The instance of one worker.
 typedef struct fc_vm_instance_t {
   fc_vm_opened_t *module;
   fc_allocator_t allocator;
@@ -63,10 +64,10 @@ typedef struct fc_vm_instance_t {
   fc_profile_t *profile;     // of the call that runs; NULL: it has none
 } fc_vm_instance_t;
 
-// Makes the signatures of the exports, and notes why none of them can be called.
+// Makes the signatures of the exports. If none can be called, notes the reason.
 fc_status_t fc_vm_opened_list(fc_vm_opened_t *m, fc_error_t *err) FC_MUST_CHECK;
 
-// As fc_backend_t says of them (backend_call.c).
+// `call` and `call_profiled` of fc_backend_t (backend_call.c).
 fc_status_t fc_vm_backend_call(void *handle, size_t index,
                                fc_backend_call_t *call, fc_error_t *err);
 fc_status_t fc_vm_backend_call_profiled(void *handle, size_t index,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operands of an instruction, as its row of ops.def has them: operand N is the N-th
-// letter of the row, counted from 0 as in its text form. Where it lies is computed when
-// this is compiled, and an operand that is read as what the row does not say does not
-// compile. Included by interp.c only. It uses the locals `ip`, which points behind the
+// The operands of an instruction, by its row of ops.def: operand N is the N-th letter
+// of the row, counted from 0 as in its text form. The place of an operand is computed
+// at compile time. Reading an operand as something else than its row says does not
+// compile. Included only by interp.c. It uses the locals `ip`, which points after the
 // opcode, `cells`, `refs` and `module`.
 #ifndef FARCALL_CORE_MODULE_VM_OPERANDS_H_
 #define FARCALL_CORE_MODULE_VM_OPERANDS_H_
@@ -17,7 +17,8 @@
 #define IS_CELL(letter) IS(letter, 'i', 'l', 'f', 'd', 'I', 'L', 'F', 'D')
 #define IS_REF(letter) IS(letter, 'r', 'R', 'm', 'M', 0, 0, 0, 0)
 #define IS_WORD(letter) IS(letter, 'g', 'k', 't', 'c', 'p', 'b', 'a', 'e')
-// Behind one of these an operand's place is known when the instruction runs.
+// After an operand of unknown size, the place of the next is known only at run
+// time.
 #define NO_PLACE 1000
 #define SIZE(letter)                        \
   ((letter) == 0                        ? 0 \
@@ -27,7 +28,8 @@
    : (letter) == 'A' || (letter) == 'E' ? 8 \
                                         : NO_PLACE)
 
-// For each opcode the letters of its row, and the bytes before each operand.
+// For each opcode, the letters of its row and the number of bytes before each
+// operand.
 #define FIELDS(...) __VA_ARGS__
 #define ROW(name, a, b, c, d, e, f, ...)                               \
   KIND_##name##_0 = (a), KIND_##name##_1 = (b), KIND_##name##_2 = (c), \
@@ -46,7 +48,8 @@ enum {
 #undef FC_VM_OP
 };
 
-// Begins the block of an opcode: what follows reads the operands of this row.
+// Begins the block of an opcode: the code after it reads the operands of this
+// row.
 #define OPERANDS(name)       \
   enum {                     \
     kind0 = KIND_##name##_0, \
@@ -64,28 +67,30 @@ enum {
     END = AT_##name##_6      \
   }
 
-// The place of operand N. `condition` says what its letter must be.
+// The place of operand N. Does not compile unless `condition` holds for its
+// letter.
 #define PLACE(n, condition) \
   (ip + at##n + 0 * sizeof(char[(condition) && at##n < NO_PLACE ? 1 : -1]))
 
-// A register as it is written in the code, with the bits of a reference.
+// A register number as it stands in the code, including the bits of a
+// reference.
 #define REG(n) fc_load_u16(PLACE(n, IS_CELL(kind##n) || IS_REF(kind##n)))
 #define REF(n) refs[fc_load_u16(PLACE(n, IS_REF(kind##n))) & FC_VM_REF_MASK]
 #define CELL(n) (&cells[fc_load_u16(PLACE(n, IS_CELL(kind##n)))])
-// An ordinal or an immediate of 32 bits, one of 64 bits, a type, a 16-bit count.
+// A 32-bit ordinal or immediate, a 64-bit immediate, a type, a 16-bit count.
 #define WORD(n) fc_load_u32(PLACE(n, IS_WORD(kind##n)))
 #define LONG(n) fc_load_u64(PLACE(n, kind##n == 'A' || kind##n == 'E'))
 #define TYPE(n) module->types[fc_load_u32(PLACE(n, kind##n == 't'))].type
 #define COUNT(n) fc_load_u16(PLACE(n, kind##n == 'n' || kind##n == 's'))
-// What follows the count of a string.
+// The bytes after the count of a string.
 #define BYTES(n) (PLACE(n, kind##n == 's') + 2)
 // The edge of a branch: its target, then a list of copies.
 #define EDGE(n) PLACE(n, kind##n == 'b')
 // The list at `at`, rounded up to an even address: a count, then entries. Code
-// starts at an even address, so that even offsets are even addresses.
+// starts at an even address, so even offsets are even addresses.
 #define LIST(at) ((const uint8_t *)(((uintptr_t)(at) + 1) & ~(uintptr_t)1))
 #define LIST_OF(n) LIST(PLACE(n, IS(kind##n, '*', 'S', 'B', '#', 'T', 0, 0, 0)))
-// Bytes of the value in a register.
+// The size in bytes of the value in a register.
 #define WIDTH(n) (IS(kind##n, 'l', 'L', 'd', 'D', 0, 0, 0, 0) ? 8 : 4)
 
 static inline int64_t load_wide(const int32_t *cells) {
@@ -114,14 +119,14 @@ static inline void store_f64(int32_t *cell, double value) {
 }
 
 #define CHOOSE __builtin_choose_expr
-// The value of operand N, of the type that its letter says.
+// The value of operand N; its letter says the type.
 #define IN(n)                                             \
   CHOOSE(kind##n == 'i', *CELL(n),                        \
          CHOOSE(kind##n == 'l', load_wide(CELL(n)),       \
                 CHOOSE(kind##n == 'f', load_f32(CELL(n)), \
                        CHOOSE(kind##n == 'd', load_f64(CELL(n)), (void)0))))
 #define U32(n) ((uint32_t)IN(n))
-// Writes operand N, converted to the type that its letter says.
+// Writes operand N, converted to the type of its letter.
 #define PUT(n, value)                                                          \
   CHOOSE(                                                                      \
       kind##n == 'I', (void)(*CELL(n) = (int32_t)(value)),                     \

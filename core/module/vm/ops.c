@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The instruction table and its decoder. The decoder checks that every byte
-// lies in the code; what operands mean is checked by the verifier. Any thread.
+// lies in the code; the verifier checks the meaning of operands. Any thread.
 #include "module/vm/ops.h"
 
 #include <inttypes.h>
 
-// Rows in the order of ops.def, and where the row of an opcode is, counted from 1. A table
-// with a row for every byte would be three times as large.
+// The rows in the order of ops.def, and by opcode the number of its row, counted from
+// 1. A table with a full row for every possible opcode would be three times as large.
 typedef enum row_t {
 #define FC_VM_OP(set, opcode, name, ...) ROW_##name,
 #include "module/vm/ops.def"
@@ -213,7 +213,8 @@ bool fc_vm_edges_next(fc_vm_edges_t *edges, fc_vm_edge_t *out) {
       edges->cases_left = field->count;
       edges->case_pc = field->pc;
     } else if (field->kind == 'b') {
-      // A yieldable call has results where a branch has register copies: no copies.
+      // A yieldable call has results in the place of a branch's register
+      // copies, so no copies.
       bool copies =
           edges->field < instruction->field_count && field[1].kind == 'B';
       *out = (fc_vm_edge_t){.target = (uint32_t)field->value,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instruction table (ops.def) and the one decoder that the verifier, the
-// disassembler and the analyses share. The interpreter reads bytecode itself,
-// after the verifier has seen it.
+// The instruction table (ops.def) and the one decoder, which the verifier, the
+// disassembler and the analyses share. The interpreter reads bytecode without
+// it, after the verifier has checked the bytecode.
 #ifndef FARCALL_CORE_MODULE_VM_OPS_H_
 #define FARCALL_CORE_MODULE_VM_OPS_H_
 
 #include "module/vm/effect.h"
 #include "base/load.h"
 
-// The versions of the bytecode that are read.
+// The versions of bytecode that can be read.
 enum {
 #define FC_VM_BYTECODE(major, first, last, moves_anywhere) \
   FC_VM_BYTECODE_##major = (major),
@@ -26,7 +26,7 @@ typedef struct fc_vm_bytecode_t {
 
 extern const fc_vm_bytecode_t fc_vm_bytecodes[];
 extern const size_t fc_vm_bytecode_count;
-// `version` is major << 16 | minor. NULL: that version is not read.
+// `version` is major << 16 | minor. NULL: that version cannot be read.
 const fc_vm_bytecode_t *fc_vm_bytecode_find(uint32_t version);
 
 typedef enum fc_vm_opcode_set_t {
@@ -45,8 +45,8 @@ typedef enum fc_vm_opcode_t {
 #undef FC_VM_OP
 } fc_vm_opcode_t;
 
-// What control does after an instruction. From BRANCH on it does not fall through to the
-// next instruction, except after FAIL with status 0.
+// Where control goes after an instruction. From BRANCH on it does not fall through to
+// the next instruction, except after FAIL with status 0.
 typedef enum fc_vm_flow_t {
   FC_VM_FLOW_NEXT,
   FC_VM_FLOW_BLOCK,  // not an instruction: marks where a block begins
@@ -57,7 +57,8 @@ typedef enum fc_vm_flow_t {
   FC_VM_FLOW_FAIL,
 } fc_vm_flow_t;
 
-// The texts are in the row: pointers would have to be relocated at each start.
+// The texts are inside the row, because pointers would have to be relocated at
+// each start.
 typedef struct fc_vm_op_t {
   fc_vm_opcode_t opcode;
   char mnemonic[28];  // without "vm."; "": it has none
@@ -88,8 +89,8 @@ static inline bool fc_vm_op_is_call(const fc_vm_op_t *op) {
 static inline uint32_t fc_vm_align2(uint32_t pc) { return (pc + 1) & ~1u; }
 
 #define FC_VM_FIELD_MAX 6
-// One operand. `value`: register, ordinal, immediate, branch target or count. Lists,
-// strings and tables: `count` entries whose first byte is at `pc`.
+// One operand. `value` is a register, ordinal, immediate, branch target or count.
+// Lists, strings and tables have `count` entries; `pc` is the place of the first byte.
 typedef struct fc_vm_field_t {
   char kind;     // as in ops.def; '*' for every register list that is read
   char element;  // of '*': i l f d r ?
@@ -106,7 +107,7 @@ typedef struct fc_vm_instruction_t {
   fc_vm_field_t fields[FC_VM_FIELD_MAX];
 } fc_vm_instruction_t;
 
-// Decodes the instruction at `pc` < size; every byte of it lies in the code.
+// Decodes the instruction at `pc` < size; all its bytes lie in the code.
 // FC_CODE_VMFB_INVALID for an unknown opcode or an instruction that passes the
 // end.
 fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
@@ -138,8 +139,8 @@ typedef struct fc_vm_edge_t {
 } fc_vm_edge_t;
 void fc_vm_next_case(const uint8_t *code, uint32_t *pc, fc_vm_edge_t *out);
 
-// Walks every edge of an instruction: those of br, cond_br, br_table, yield, break and
-// cond_break, and the one to the resume block of a yieldable call.
+// Walks every edge of an instruction: the edges of br, cond_br, br_table, yield, break
+// and cond_break, and the edge to the resume block of a yieldable call.
 typedef struct fc_vm_edges_t {
   const uint8_t *code;
   const fc_vm_instruction_t *instruction;

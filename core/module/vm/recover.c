@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Type inference from the facts about registers (facts.h):
-// hal.buffer_view.assert tells the types of arguments, .create those of
-// results. An assert counts if its block dominates every return: no call
-// returns without passing it. Calls of functions of the module, which a wrapper
-// makes, are followed two deep. Dims that must be equal are read off the code
-// that every call runs first. Called when a module is opened.
+// Infers types from the facts about registers (facts.h): hal.buffer_view.assert
+// tells the types of arguments, .create those of results. An assert counts if
+// its block dominates every return: no call returns without passing it. Calls
+// of the module's own functions, as a wrapper makes them, are followed two
+// deep. Dims that must be equal are found in the code that every call runs
+// first. Called when a module is opened.
 #include "module/vm/recover.h"
 
 #include "module/vm/facts.h"
 
 #define CALL_DEPTH_MAX 2
-// Of hal.buffer_view.assert and .create: how many operands come before the dims, and
-// which of these is the element type.
+// For hal.buffer_view.assert and .create: the number of operands before the dims, and
+// which of these operands is the element type.
 #define ASSERT_FIXED 4
 #define ASSERT_ELEMENT 2
 #define CREATE_FIXED 5
 #define CREATE_ELEMENT 3
 
-// The element type and dims among a call's operands.
+// Reads the element type and dims among a call's operands.
 static fc_vm_shape_t read_shape(fc_vm_facts_t *a, const fc_vm_field_t *operands,
                                 uint32_t element, uint32_t fixed) {
   const uint8_t *code = a->function->code;
@@ -54,7 +54,7 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
                            uint32_t depth, size_t *budget, fc_arena_t *arena,
                            fc_vm_recovered_t *out, fc_error_t *err);
 
-// True when calls of other functions of the module are followed.
+// True when calls of other functions of the module may be followed.
 static bool may_call(const fc_vm_facts_t *a) {
   return a->depth < CALL_DEPTH_MAX && *a->budget;
 }
@@ -69,8 +69,8 @@ static void search(fc_vm_facts_t *a, uint32_t pc, uint32_t *count) {
   a->queue[(*count)++] = index;
 }
 
-// Adds the blocks that may follow block `index`; *out_returns: the block
-// returns.
+// Adds the blocks that may follow block `index`. *out_returns tells whether the
+// block returns.
 static fc_status_t leave_block(fc_vm_facts_t *a, uint32_t index,
                                uint32_t *count, bool *out_returns,
                                fc_error_t *err) {
@@ -90,7 +90,7 @@ static fc_status_t leave_block(fc_vm_facts_t *a, uint32_t index,
   return FC_OK;
 }
 
-// Looks for a way from the start to a return that leaves block `index` out.
+// Looks for a path from the start to a return that does not pass block `index`.
 static fc_status_t find_way_around(fc_vm_facts_t *a, uint32_t index,
                                    bool *out_found, fc_error_t *err) {
   uint32_t count = 0;
@@ -119,8 +119,8 @@ static fc_status_t every_call_passes(fc_vm_facts_t *a, uint32_t index,
   return FC_OK;
 }
 
-// Notes the shape that the current block asserts of an argument, if every call that
-// returns passes the block.
+// Notes the shape that the current block asserts for an argument, if every call
+// that returns passes the block.
 static fc_status_t claim(fc_vm_facts_t *a, uint32_t argument,
                          const fc_vm_shape_t *shape, fc_error_t *err) {
   fc_vm_shape_t *known = &a->out->arguments[argument];
@@ -131,8 +131,8 @@ static fc_status_t claim(fc_vm_facts_t *a, uint32_t argument,
   return FC_OK;
 }
 
-// Notes what the function called by `in` asserts of operands that are arguments of the
-// function being looked at.
+// Notes what the function called by `in` asserts about its operands that are arguments
+// of the current function.
 static fc_status_t look_through_call(fc_vm_facts_t *a,
                                      const fc_vm_instruction_t *in,
                                      fc_error_t *err) {
@@ -160,9 +160,10 @@ static fc_status_t look_through_call(fc_vm_facts_t *a,
   return FC_OK;
 }
 
-// Notes an argument that is overwritten. The compiler asserts the view and the buffer of a
-// tensor that is a value, and once more the buffer of one that stands for storage. Copies,
-// fills and kernels that write into a value tell nothing: nobody needs that value any more.
+// Notes an argument that is overwritten. For a tensor that is a value, the compiler
+// asserts the view and the buffer; for one that is storage, it asserts the buffer once
+// more. Copies, fills and kernels that write into a value prove nothing, since the
+// value may not be needed any more.
 static void look_for_writes(fc_vm_facts_t *a, const fc_vm_instruction_t *in,
                             const fc_vm_import_t *import) {
   const fc_vm_fact_t first = fc_vm_facts_operand(a, in, 0);
@@ -194,9 +195,10 @@ static fc_status_t look_at_arguments(fc_vm_facts_t *a,
   return claim(a, fact.a, &shape, err);
 }
 
-// What is known of the shape of the view at `fact`, which is an argument, is made here,
-// or is a call's result. *out_argument is the number of the argument that the view is,
-// also if a call hands the argument through and knows no shape of it; else -1.
+// Finds what is known about the shape of the view at `fact`, which is an argument, is
+// made here, or is a call's result. If the view is an argument, *out_argument is its
+// number, even if a call passes the argument through and its shape is unknown;
+// otherwise -1.
 static fc_status_t shape_of(fc_vm_facts_t *a, fc_vm_fact_t fact,
                             fc_vm_shape_t *out, int32_t *out_argument,
                             fc_error_t *err) {
@@ -209,7 +211,8 @@ static fc_status_t shape_of(fc_vm_facts_t *a, fc_vm_fact_t fact,
     return FC_OK;
   }
   if (fact.kind != FACT_VIEW && fact.kind != FACT_CALL) return FC_OK;
-  // Finds the facts where the view was made, or the call: walks its block up to there.
+  // Finds the facts at the call, or where the view was made, by walking the block up to
+  // there.
   uint32_t index = fc_vm_facts_block(a, fact.a);
   fc_vm_fact_t *after = a->now;
   a->now = a->spare;
@@ -278,7 +281,7 @@ static void note_equal(fc_vm_facts_t *a, fc_vm_dim_t left, fc_vm_dim_t right) {
 }
 
 // If `in` asserts the shape of an argument, notes which of its dims must equal a dim of
-// an argument: those that the assert compares with one.
+// an argument: the assert compares them.
 static void look_at_assert(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   if (!fc_vm_op_is_call(in->op)) return;
   const fc_vm_field_t *operands = fc_vm_find_field(in, '*');
@@ -300,8 +303,8 @@ static void look_at_assert(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   }
 }
 
-// Walks to the block's last instruction, *out; `now` has the facts before it. With
-// `asserts`, notes the equal dims that asserts on the way tell.
+// Walks to the block's last instruction, *out; `now` has the facts before it.
+// With `asserts`, notes the dims that asserts on the way show to be equal.
 static fc_status_t walk_to_end(fc_vm_facts_t *a, uint32_t index, bool asserts,
                                fc_vm_instruction_t *out, fc_error_t *err) {
   for (uint32_t pc = fc_vm_facts_enter(a, index); pc < a->function->size;) {
@@ -314,8 +317,8 @@ static fc_status_t walk_to_end(fc_vm_facts_t *a, uint32_t index, bool asserts,
   return FC_OK;
 }
 
-// *out_fails: the block at `pc` ends with `fail` and a constant status other
-// than 0.
+// *out_fails tells whether the block at `pc` ends with `fail` and a constant
+// status other than 0.
 static fc_status_t block_fails(fc_vm_facts_t *a, uint32_t pc, bool *out_fails,
                                fc_error_t *err) {
   fc_vm_instruction_t last;
@@ -328,9 +331,9 @@ static fc_status_t block_fails(fc_vm_facts_t *a, uint32_t pc, bool *out_fails,
   return FC_OK;
 }
 
-// Where a call that does not fail goes on after the branch at the end of the
-// block; *out_pc is 0 when that is not known. If the branch compares two dims and the
-// call fails when the dims differ, notes that they are equal.
+// Finds where a call that does not fail continues after the branch at the end of the
+// block; *out_pc is 0 when this is unknown. If the branch compares two dims and the
+// call fails when they differ, notes that they are equal.
 static fc_status_t pass_branch(fc_vm_facts_t *a,
                                const fc_vm_instruction_t *branch,
                                uint32_t *out_pc, fc_error_t *err) {
@@ -358,9 +361,9 @@ static fc_status_t pass_branch(fc_vm_facts_t *a,
   return FC_OK;
 }
 
-// Follows the one path that every call which does not fail begins with, as far as it
-// is known. So two dims that are compared there, and must be equal to go on, are equal
-// in every such call.
+// Follows the path with which every call that does not fail begins, as far as it is
+// known. Two dims that are compared there, and must be equal to continue, are equal in
+// every such call.
 static fc_status_t look_at_prologue(fc_vm_facts_t *a, fc_error_t *err) {
   uint32_t pc = a->blocks[0];
   for (uint32_t i = 0; i < a->block_count && *a->budget; i++) {
@@ -421,8 +424,8 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
   FC_TRY(fc_vm_facts_look(&a, look_at_arguments, err));
   FC_TRY(fc_vm_facts_look(&a, look_at_returns, err));
   if (depth == 0) FC_TRY(look_at_prologue(&a, err));
-  // A return that was not looked at may give another shape, so no result is
-  // known.
+  // A return that was not examined may give another shape, so no shape of a
+  // result is known.
   if (!*budget) forget_shapes(&a);
   for (size_t i = 0; i < a.function->cconv.arguments.size; i++) {
     out->any |= out->arguments[i].known;

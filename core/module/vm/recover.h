@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Type inference for functions without a declaration: compiled code asserts the element
-// type and shape of every tensor it takes, and states those of every tensor it makes; all
-// but dynamic dims are constants there. Of some arguments it also tells that the function
-// overwrites them. Used at load, any thread.
+// Type inference for functions without a declaration. Compiled code asserts the element
+// type and shape of every tensor that it takes, and states those of every tensor that
+// it makes; in both cases everything except dynamic dims is constant. For some
+// arguments the code also shows that the function overwrites them. Used at load, any
+// thread.
 #ifndef FARCALL_CORE_MODULE_VM_RECOVER_H_
 #define FARCALL_CORE_MODULE_VM_RECOVER_H_
 
@@ -23,14 +24,14 @@ typedef struct fc_vm_dim_t {
   uint32_t dim;       // below FC_RANK_MAX
 } fc_vm_dim_t;
 
-// A call in which these two dims differ fails.
+// Two dims that must be equal: a call in which they differ fails.
 typedef struct fc_vm_equal_t {
   fc_vm_dim_t left;
   fc_vm_dim_t right;
 } fc_vm_equal_t;
 
-// One entry for each letter of the calling convention. Entries of numbers are
-// never known.
+// One entry for each letter of the calling convention. The entries of numbers
+// are never known.
 typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
@@ -41,12 +42,14 @@ typedef struct fc_vm_recovered_t {
   uint32_t equal_count;
 } fc_vm_recovered_t;
 
-// What all functions of a module may cost together: an instruction costs about one.
+// The budget for all functions of a module together; an instruction costs about
+// one.
 #define FC_VM_RECOVER_BUDGET ((size_t)1 << 22)
 
 // Infers the types of a function of a verified module. Memory comes from the arena.
-// Nothing is known of a function that is too large, or that comes when the budget is
-// spent. If the budget ends on the way, no result is known. Fails only without memory.
+// Nothing is inferred for a function that is too large, or if the budget is already
+// spent. If the budget ends during the work, no result is known. Fails only when out of
+// memory.
 fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
                           size_t *budget, fc_arena_t *arena,
                           fc_vm_recovered_t *out,

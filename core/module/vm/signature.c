@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tries the sources in order of trust, checks each against the calling
-// convention and, where bytecode asserts it, the element type. Called when a
-// module is opened.
+// Tries the sources of a signature in order of trust. Checks each against the
+// calling convention and, if the bytecode asserts it, the element type. Called
+// when a module is opened.
 #include "module/vm/signature.h"
 
 #include <inttypes.h>
@@ -43,7 +43,8 @@ static fc_raw_counts_t counts(const subject_t *s) {
 }
 
 // ---------------------------------------------------------------------------
-// The sources. Each fills the builder; FC_NOT_FOUND when there is none.
+// The sources. Each fills the builder, or returns FC_NOT_FOUND when it is
+// missing.
 
 static fc_status_t read_sidecar(subject_t *s, fc_error_t *err) {
   if (!s->names) return FC_NOT_FOUND;
@@ -52,7 +53,7 @@ static fc_status_t read_sidecar(subject_t *s, fc_error_t *err) {
 }
 
 static fc_status_t read_v1(subject_t *s, fc_error_t *err) {
-  // The specification's own name is `d`, that of all compilers iree.abi.
+  // The specification names the attribute `d`; all compilers name it iree.abi.
   fc_str_t text = attr(s, "iree.abi");
   if (!text.size) text = attr(s, "d");
   if (!text.size) return FC_NOT_FOUND;
@@ -102,8 +103,8 @@ static uint32_t inferred_node(subject_t *s, char letter,
   return fc_builder_tensor(s->builder, shape->dtype, shape->rank, shape->dims);
 }
 
-// Of a function without a declaration, the last argument is what its transients are in, if
-// it is a reference.
+// True for the memory of transients. In a function without a declaration this is the
+// last argument, if that is a reference.
 static bool is_transients(const subject_t *s, uint32_t argument) {
   return s->transients.any && argument + 1 == s->cconv.argument_count &&
          s->function->cconv.arguments.data[argument] == 'r';
@@ -155,7 +156,7 @@ static const struct {
 };
 
 // ---------------------------------------------------------------------------
-// The source against the module. Where only the width differs, the module is
+// The source compared with the module. If only the width differs, the module is
 // right (f64 is often demoted to f32). Another class of types means that the
 // text is not about this function.
 
@@ -164,7 +165,7 @@ typedef struct fit_t {
   const fc_signature_t *signature;
 } fit_t;
 
-// The type of the scalar that the module passes where `dtype` is declared and its
+// The type of the scalar that the module passes if `dtype` is declared and its
 // convention has `letter`; NONE when the two cannot be the same value.
 static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
@@ -201,8 +202,8 @@ static void warn(fit_t *fit, fc_str_t said, fc_dtype_t real) {
            fc_dtype_info(real)->text);
 }
 
-// A declaration's integer types have no sign (StableHLO's signs are attributes
-// there); the types in the module's views have one.
+// The integer types of a declaration have no sign, because StableHLO has signs
+// as attributes. The types in the module's views have one.
 static bool adds_sign(fc_dtype_t from, fc_dtype_t to) {
   const fc_dtype_info_t *said = fc_dtype_info(from), *real = fc_dtype_info(to);
   return said->class_ == FC_DTYPE_CLASS_INT && said->bits == real->bits &&
@@ -221,8 +222,8 @@ static bool change_dtype(fit_t *fit, const fc_type_t *type, fc_dtype_t to) {
   return true;
 }
 
-// Text that gives another rank or size than the code asserts is about another function:
-// every call by it would fail.
+// A text that states another rank or size than the code asserts is about another
+// function: every call by this text would fail.
 static bool same_shape(const fit_t *fit, const fc_type_t *type,
                        const fc_vm_shape_t *shape) {
   if (type->rank < 0) return true;
@@ -236,7 +237,8 @@ static bool same_shape(const fit_t *fit, const fc_type_t *type,
   return true;
 }
 
-// Gives a leaf without a type of ours the one that the module has for it.
+// Gives the module's type to a leaf whose source has no type that farcall
+// knows.
 static bool give_type(fit_t *fit, const fc_type_t *type, fc_type_kind_t kind,
                       fc_dtype_t dtype) {
   fc_type_t *ours = fc_builder_at(fit->subject->builder,
@@ -252,7 +254,8 @@ static bool give_type(fit_t *fit, const fc_type_t *type, fc_type_kind_t kind,
   return true;
 }
 
-// Of a number type that farcall does not have, only the class must be the module's.
+// For a number type that farcall does not have, only the class must be the
+// module's.
 static bool same_class(const fit_t *fit, const fc_type_t *type,
                        fc_dtype_t dtype) {
   if (!(type->flags & FC_TYPE_ODD)) return true;
@@ -276,15 +279,16 @@ static bool type_reference(fit_t *fit, const fc_type_t *type,
   return true;
 }
 
-// A leaf whose source has no type of ours for it: in a register, a number of its kind.
+// Types a leaf whose source has no type that farcall knows: in a register it is a
+// number of the register's kind.
 static bool type_number(fit_t *fit, const fc_type_t *type, char letter) {
   const fc_dtype_t dtype = fc_cconv_dtype(letter);
   return dtype != FC_DTYPE_NONE && same_class(fit, type, dtype) &&
          give_type(fit, type, FC_TYPE_SCALAR, dtype);
 }
 
-// A type that IREE has no values of makes the function uncallable, unless the module has
-// another for it.
+// Makes the function uncallable because of a type of which IREE has no values, unless
+// the module has another type for it.
 static bool mark_foreign(fit_t *fit, const fc_type_t *type) {
   fc_builder_t *builder = fit->subject->builder;
   const fc_text_ref_t text = fc_builder_text(
@@ -392,7 +396,7 @@ static bool fits(fit_t *fit) {
 
 // ---------------------------------------------------------------------------
 
-// False when some dim or the rank of a tensor, or some type, is known only at the call.
+// False when a dim or the rank of a tensor, or a type, is known only at the call.
 static bool has_static_shapes(const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->node_count; i++) {
     const fc_type_t *type = &signature->nodes[i];
@@ -409,7 +413,8 @@ static bool has_static_shapes(const fc_signature_t *signature) {
   return true;
 }
 
-// The node of the tensor that is raw argument `raw`, FC_NODE_NONE if it is no tensor.
+// The node of the tensor that is raw argument `raw`; FC_NODE_NONE if it is not a
+// tensor.
 static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
@@ -426,8 +431,8 @@ static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   return FC_NODE_NONE;
 }
 
-// Where the dim stands, in the builder that made `signature`; NULL when it is
-// not known to be dynamic.
+// Finds the dim in the builder that made `signature`; NULL unless it is known
+// to be dynamic.
 static int64_t *dynamic_dim(subject_t *s, const fc_signature_t *signature,
                             fc_vm_dim_t at) {
   const uint32_t node = find_tensor(signature, at.argument);
@@ -454,13 +459,14 @@ static int64_t fresh_name(subject_t *s, const fc_signature_t *signature) {
     char text[16];
     snprintf(text, sizeof text, "d%" PRIu32, i);
     const int64_t name = fc_builder_dim_name(s->builder, fc_str(text));
-    // Ends: names run out, and the builder fails, before the numbers do.
+    // The loop ends: the builder runs out of names, and fails, before the
+    // numbers run out.
     if (!fc_dim_is_named(name) || !is_used(s, signature, name)) return name;
   }
 }
 
-// Gives dims that the bytecode wants equal, and that are dynamic in the signature, one
-// name. So a call where they differ is refused before it runs.
+// Gives one name to dims that the bytecode requires to be equal and that are dynamic in
+// the signature. So a call in which they differ is refused before it runs.
 static void name_dims(subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0; i < s->recovered.equal_count; i++) {
     const fc_vm_equal_t *equal = &s->recovered.equal[i];
@@ -489,8 +495,8 @@ static bool has_name(const fc_signature_t *signature, fc_str_t name) {
   return false;
 }
 
-// Gives an argument without a name that of the declaration, unless the compiler made it
-// up.
+// Gives the declaration's name to an argument without a name, unless the compiler made
+// the name up.
 static void take_name(subject_t *s, const fc_signature_t *signature, uint32_t i,
                       fc_str_t name) {
   const fc_param_t *param = &signature->arguments[i];
@@ -504,8 +510,8 @@ static void take_name(subject_t *s, const fc_signature_t *signature, uint32_t i,
   fc_builder_name_argument(s->builder, i, name);
 }
 
-// The other sources have types, a declaration beside them has names. One that does not
-// fit has none. Fails only without memory.
+// Other sources have types, and a declaration beside them has names. A declaration that
+// does not fit is ignored. Fails only when out of memory.
 static fc_status_t name_arguments(subject_t *s, const fc_signature_t *signature,
                                   fc_error_t *err) {
   const fc_str_t text = attr(s, "iree.abi.declaration");
@@ -533,8 +539,8 @@ static fc_status_t name_arguments(subject_t *s, const fc_signature_t *signature,
   return fc_fail_memory(err);
 }
 
-// True when the source describes values. Their memory may be written where nobody needs
-// the value any more, and nothing is lost by that.
+// True when the source describes values. Memory of a value may be overwritten after its
+// last use without any loss.
 static bool has_values(const fc_signature_t *signature, const fc_type_t *type) {
   switch (signature->source) {
     case FC_SOURCE_IREE_V1:
@@ -547,8 +553,8 @@ static bool has_values(const fc_signature_t *signature, const fc_type_t *type) {
   }
 }
 
-// Says which roles are certain. Arguments that the bytecode overwrites are answered, if
-// nobody declared their role.
+// Sets which roles are certain. Arguments that the bytecode overwrites become results,
+// too, unless their role was declared.
 static void set_roles(subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
@@ -573,8 +579,8 @@ static void pass_over(subject_t *s, const char *name, const char *why) {
   fc_builder_reset(s->builder);
 }
 
-// Why memory that the function wants from its caller cannot be made; NULL: it can, or
-// none is wanted.
+// Says why memory that the function needs from its caller cannot be made. NULL if it
+// can, or if none is needed.
 static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const uint8_t role = signature->arguments[i].role;
@@ -587,7 +593,7 @@ static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
     const uint32_t type = signature->arguments[i].type;
     const bool view =
         fc_signature_node(signature, type)->kind != FC_TYPE_OPAQUE;
-    // It would return that view itself.
+    // The function would return that view itself.
     if (role == FC_ROLE_STORAGE && s->async && view) {
       return "a view for a result of an asynchronous function needs its shape";
     }
@@ -595,8 +601,8 @@ static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
   return NULL;
 }
 
-// Ends the builder. `signature` has what the sidecar says; an attribute that it has, as
-// "doc", is not taken from the function too.
+// Completes the builder. `signature` has what the sidecar says: if it has an attribute,
+// such as "doc", that of the function is not used.
 static void finish(subject_t *s, const fc_signature_t *signature, fc_str_t name,
                    fc_str_t reason) {
   fc_builder_name(s->builder, name);
@@ -611,7 +617,7 @@ static void finish(subject_t *s, const fc_signature_t *signature, fc_str_t name,
   if (s->warning[0]) fc_builder_warning(s->builder, fc_str(s->warning));
 }
 
-// Tries one source. FC_NOT_FOUND: there is none, or it was passed over.
+// Tries one source. FC_NOT_FOUND: the source is missing, or was skipped.
 static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
                               fc_str_t reason, fc_signature_t **out,
                               fc_error_t *err) {
@@ -653,8 +659,8 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   }
   fc_signature_destroy(signature);
   if (status == FC_OK) return FC_OK;
-  // If names or types of the sidecar do not fit, the sidecar is wrong, and no other
-  // source is tried.
+  // If names or types of the sidecar do not fit, the sidecar is wrong, and no
+  // other source is tried.
   bool last = named || index == 0 || index + 1 == FC_ARRAY_COUNT(sources);
   if (last || why.code == FC_CODE_OUT_OF_MEMORY) {
     if (err) *err = why;
@@ -664,8 +670,8 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   return FC_NOT_FOUND;
 }
 
-// Sets the convention as callers see it: without the two fences that the arguments of an
-// async function end with.
+// Sets the convention as callers see it: for an async function, without the two fences
+// at the end of the arguments.
 static void cut_fences(subject_t *s, fc_str_t name) {
   s->cconv = s->whole;
   fc_str_t letters = s->function->cconv.arguments;
@@ -720,8 +726,8 @@ static const fc_vm_function_t *function_of(const fc_vm_module_t *module,
   return &module->functions[export->function];
 }
 
-// May `sizer` be called with the arguments of `function`, and with nulls for the fences
-// of the "$async" that it was made for?
+// True when `sizer` may be called with the arguments of `function`, and with nulls for
+// the fences of the "$async" function for which it was made.
 static bool takes_same(const fc_vm_function_t *sizer,
                        const fc_vm_function_t *function) {
   const fc_str_t letters = sizer->cconv.arguments;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses which of the sources that may describe an exported function is
-// believed.
+// Chooses the source of an exported function's signature, if several sources
+// describe the function.
 #ifndef FARCALL_CORE_MODULE_VM_SIGNATURE_H_
 #define FARCALL_CORE_MODULE_VM_SIGNATURE_H_
 
 #include "abi/names.h"
 #include "module/vm/vmfb.h"
 
-// The signature of an export of a verified module. If the sidecar has types, they must
-// fit the calling convention. Else the first source that fits it is taken: iree.abi, sip
-// with f, f, iree.abi.declaration, what the bytecode asserts, the convention alone. The
-// warning says what came first: a source that was passed over, and why, or a type that
-// the module has otherwise than its source says. With a `reason` the function is listed,
-// but not callable. With `machine_code` it is not memory safe, because kernels check
-// nothing. `names`, if not NULL, are given to what the source says, and must fit it.
-// `budget` is what fc_vm_recover may spend; the caller resets `scratch`.
+// Makes the signature of an export of a verified module. If the sidecar has types, they
+// must fit the calling convention. Otherwise the first source that fits it is taken:
+// iree.abi, sip with f, f, iree.abi.declaration, the asserts of the bytecode, only the
+// convention. The warning has the first of these problems: a source that was skipped,
+// and why, or a type for which the module has another one. With a `reason` the function
+// is listed, but not callable. With `machine_code` it is not memory safe, because
+// kernels check nothing. `names`, if not NULL, are added to what the source says, and
+// must fit it. `budget` is what fc_vm_recover may spend; the caller resets `scratch`.
 fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    const fc_vm_export_t *export,
                                    fc_str_t reason, bool machine_code,
@@ -24,21 +24,22 @@ fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    fc_signature_t **out_signature,
                                    fc_error_t *err) FC_MUST_CHECK;
 
-// How many bytes of scratch memory (iree.abi.transients) a call of a function needs.
+// The bytes of scratch memory (iree.abi.transients) that a call of a function needs.
 typedef struct fc_vm_transients_t {
   bool any;
-  // Given the function's arguments, and null for what the call has besides, it returns the
-  // bytes as i64 or i32. NULL: they are always `size`.
+  // Called with the function's arguments, and null for its further arguments, it
+  // returns the number of bytes as i64 or i32. NULL: the number is always `size`.
   const fc_vm_export_t *size_function;
   int64_t size;
 } fc_vm_transients_t;
 
-// Of an export, or of the "x$async" that "x" calls.
+// Finds them for an export, or for the "x$async" that "x" calls.
 fc_vm_transients_t fc_vm_transients_find(const fc_vm_module_t *module,
                                          const fc_vm_export_t *export);
 
 // False for exports that are not for callers: "__x", the entry of a benchmark,
-// "x$async" where there is an "x", and what says the size of transients.
+// "x$async" if there is an "x", and functions that compute the size of
+// transients.
 bool fc_vm_export_is_listed(const fc_vm_module_t *module,
                             const fc_vm_export_t *export);
 

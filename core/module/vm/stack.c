@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stack: a chain of chunks. Blocks are taken from the current chunk and given back in
+// The stack: a chain of chunks. Blocks are taken from the current chunk and freed in
 // reverse order. Called by the interpreter and by natives. One call at a time.
 #include "module/vm/stack.h"
 
@@ -10,8 +10,8 @@
 
 #define CHUNK_SIZE ((size_t)16 << 10)
 
-// A chunk is one allocation to the address sanitizer. So that it notices an access past
-// a block or a bank of registers, forbidden bytes lie behind each.
+// The address sanitizer sees a chunk as one allocation. So forbidden bytes follow each
+// block and each bank of registers: then it notices an access past their end.
 #define GAP ((size_t)(FC_ASAN ? 64 : 0))
 #define FORBID(begin, end) \
   FC_POISON(begin, (size_t)((uint8_t *)(end) - (begin)))
@@ -41,9 +41,9 @@ void fc_vm_stack_deinit(fc_vm_stack_t *stack) {
   stack->first = stack->current = NULL;
 }
 
-// The chunk after the current one, with room for `size`. One that is too small
-// holds nothing and is replaced, so that the memory kept stays in proportion to
-// the stack's limit.
+// The chunk after the current one, with room for `size`. If that chunk is too
+// small, it is empty and is replaced, so that the kept memory stays in
+// proportion to the stack's limit.
 static fc_vm_chunk_t *next_chunk(fc_vm_stack_t *stack, size_t size) {
   fc_vm_chunk_t *current = stack->current;
   fc_vm_chunk_t *next = current ? current->next : stack->first;
@@ -96,7 +96,7 @@ void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size) {
   if (chunk->used == 0 && chunk->previous) stack->current = chunk->previous;
 }
 
-// Where the cells and the refs of a frame start.
+// The offsets of the cells and the refs of a frame.
 static size_t cells_offset(void) {
   return align16(sizeof(fc_vm_frame_t)) + GAP;
 }

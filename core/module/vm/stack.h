@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The register frames of running functions. Chunks are kept from call to call, so
-// a warm stack serves calls without an allocation; only a chunk that is too small
-// for a frame is replaced. Frames never move. Belongs to one worker; one call at a
-// time.
+// The register frames of running functions. Chunks are kept from call to call,
+// so a warm stack serves calls without an allocation; only a chunk that is too
+// small for a frame is replaced. Frames never move. Belongs to one worker; one
+// call at a time.
 #ifndef FARCALL_CORE_MODULE_VM_STACK_H_
 #define FARCALL_CORE_MODULE_VM_STACK_H_
 
@@ -17,7 +17,7 @@ typedef struct fc_vm_frame_t {
   const fc_vm_function_t *function;
   int32_t *cells;  // a 64-bit value takes two, the first of them even
   fc_vm_object_t **refs;
-  // Where the caller goes on: the registers that take the results, and the code
+  // Where the caller continues: the registers for the results, and the code
   // after them. NULL in the first frame of a run.
   const uint8_t *results;
   const uint8_t *next;
@@ -39,16 +39,16 @@ void fc_vm_stack_init(fc_vm_stack_t *stack, fc_allocator_t allocator,
 // Every frame must have been popped.
 void fc_vm_stack_deinit(fc_vm_stack_t *stack);
 
-// A frame with zeroed registers; NULL when size_max or depth_max would be passed, or
-// when out of memory.
+// Pushes a frame with zeroed registers. NULL when size_max or depth_max would be
+// exceeded, or when out of memory.
 fc_vm_frame_t *fc_vm_stack_push(fc_vm_stack_t *stack,
                                 const fc_vm_function_t *function,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Takes the newest frame off and releases what its refs hold.
+// Removes the newest frame and releases its refs.
 void fc_vm_stack_pop(fc_vm_stack_t *stack, fc_vm_frame_t *frame);
 
-// Zeroed bytes, 16-byte aligned, to be freed in reverse order and with the same `size`.
-// NULL when size_max would be passed, or when out of memory.
+// Allocates zeroed bytes, 16-byte aligned. They must be freed in reverse order and with
+// the same `size`. NULL when size_max would be exceeded, or when out of memory.
 void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t size,
                         fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A running interpreter, and the steps it may make: it looks at the clock and the cancel
-// word after so many of them. Included by steps.c and, for interp.c, interp_calls.h only.
+// A running interpreter, and the steps that it may make: after a number of them it
+// checks the clock and the cancel word. Included only by steps.c and, for interp.c, by
+// interp_calls.h.
 #ifndef FARCALL_CORE_MODULE_VM_STEPS_H_
 #define FARCALL_CORE_MODULE_VM_STEPS_H_
 
 #include "module/vm/context.h"
 
-// Steps between two looks at the clock and the cancel word: back-edges, calls, and bulk
-// work.
+// The steps between two checks of the clock and the cancel word: back-edges, calls, and
+// bulk work.
 #define FC_VM_TICKS_PER_POLL 1024
-// Bytes of bulk work that count as one step.
+// The bytes of bulk work that count as one step.
 #define FC_VM_BYTES_PER_TICK 4096
 
 typedef struct fc_vm_machine_t {
@@ -27,7 +28,7 @@ static inline uint64_t fc_vm_ticks_per_poll(
                                          : FC_VM_TICKS_PER_POLL;
 }
 
-// Grants the ticks that are left until the next look at the clock and the cancel word,
+// Grants the ticks that are left until the next check of the clock and the cancel word,
 // or until the fuel ends if that is earlier.
 static inline void fc_vm_grant_ticks(fc_vm_machine_t *m) {
   const fc_vm_invocation_t *invocation = m->invocation;
@@ -44,14 +45,14 @@ static inline void fc_vm_spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
   invocation->fuel = ticks < invocation->fuel ? invocation->fuel - ticks : 0;
 }
 
-// After fc_vm_grant_ticks: subtracts the ticks that were used from the fuel, and counts
-// them as steps since the last poll.
+// Undoes fc_vm_grant_ticks: subtracts the ticks that were used from the fuel, and
+// counts them as steps since the last poll.
 static inline void fc_vm_return_ticks(fc_vm_machine_t *m) {
   fc_vm_spend(m->invocation,
               m->granted - (uint64_t)m->ticks);  // may be more than was granted
 }
 
-// When no ticks are left: grants new ones, or says why the call ends.
+// Called when no ticks are left: grants new ones, or says why the call ends.
 __attribute__((cold)) fc_status_t fc_vm_poll(fc_vm_machine_t *m,
                                              fc_error_t *err) FC_MUST_CHECK;
 

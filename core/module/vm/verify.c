@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verifier. Walks over each function's code twice: first checks each operand by its
-// letter in ops.def and marks where blocks begin, then checks that every branch goes to a
-// mark. Called when a module is opened, before anything of it runs.
+// The verifier. Walks over each function's code twice: first it checks each operand by
+// its letter in ops.def and marks where blocks begin, then it checks that every branch
+// goes to a mark. Called when a module is opened, before any of it runs.
 //
-// What the interpreter trusts because of it:
-//  - instructions, lists and strings lie in the code; blocks begin with a marker
-//    and end with a terminator; a branch lands on a marker; code starts at an
-//    even address
-//  - registers exist, are of the right bank, and even where 64 bits wide
-//  - global, constant, type, function and import ordinals exist; direct globals
-//    lie in their bytes
-//  - operands of calls and returns fit the calling convention one by one, and a
-//    function's arguments have registers
-// Other files see to the rest: conventions are made of known letters and types
-// are known (vmfb.c), a native has the convention of the import it is bound to
-// (context.c), the bytes do not change (module/snapshot.h). Indirect globals,
-// buffers, lists, divisions and the types of refs are left to run time.
+// The interpreter relies on this:
+// - instructions, lists and strings lie in the code; blocks begin with a marker and end
+//   with a terminator; a branch lands on a marker; code starts at an even address
+// - registers exist, are of the right bank, and are even if they have 64 bits
+// - global, constant, type, function and import ordinals exist; direct globals lie in
+//   their bytes
+// - operands of calls and returns fit the calling convention one by one, and a
+//   function's arguments have registers
+//
+// Other files check the rest: conventions consist of known letters and types are known
+// (vmfb.c), a native has the convention of the import to which it is bound (context.c),
+// the bytes do not change (module/snapshot.h). Indirect globals, buffers, lists,
+// divisions and the types of refs are checked at run time.
 #include "module/vm/verify.h"
 
 #include <inttypes.h>
@@ -69,8 +69,8 @@ static fc_status_t check_ref(const verifier_t *v, uint32_t reg, bool may_move,
   return FC_OK;
 }
 
-// `kind` is the letter of a field in ops.def, or field_kind() of a letter of a
-// convention.
+// `kind` is the letter of a field in ops.def, or field_kind() of a convention's
+// letter.
 static fc_status_t check_register(const verifier_t *v, uint32_t reg, char kind,
                                   bool may_move, fc_error_t *err) {
   switch (kind) {
@@ -85,7 +85,7 @@ static fc_status_t check_register(const verifier_t *v, uint32_t reg, char kind,
   }
 }
 
-// A letter of a calling convention as the letter of a field.
+// The letter of a field for a letter of a calling convention.
 static char field_kind(char convention) {
   switch (convention) {
     case 'I':
@@ -112,8 +112,8 @@ static fc_status_t check_copies(const verifier_t *v, uint32_t pc,
 // ---------------------------------------------------------------------------
 // Calls and returns
 
-// Compares a half of a convention, the arguments or the results, with a list of
-// registers, one by one.
+// Compares one half of a convention (the arguments or the results) with a list
+// of registers, one by one.
 typedef struct match_t {
   const verifier_t *v;
   const fc_vm_field_t *list;
@@ -155,7 +155,7 @@ static fc_status_t match_plain(const verifier_t *v, fc_str_t half,
 }
 
 // `segments` has an entry for each item of the half. The entry of a span says
-// how often the span repeats; other entries are not looked at.
+// how often the span repeats; other entries are ignored.
 static fc_status_t match_spans(const verifier_t *v, fc_str_t half,
                                const fc_vm_field_t *segments,
                                const fc_vm_field_t *list, fc_error_t *err) {
@@ -226,7 +226,8 @@ static fc_status_t check_call(const verifier_t *v,
 // ---------------------------------------------------------------------------
 // Fields
 
-// Size in bytes of a global, by the kind of the register it goes to or comes from.
+// The size in bytes of a global, by the kind of the register to or from which
+// it is copied.
 static uint32_t global_size(char kind) { return strchr("lLdD", kind) ? 8 : 4; }
 
 static fc_status_t check_ordinal(uint64_t ordinal, uint64_t count,
@@ -357,7 +358,7 @@ static fc_status_t check_instruction(const verifier_t *v,
 // Functions
 
 // First walk: marks blocks, checks that instructions are inside them, and checks the
-// instructions, all but branch targets.
+// instructions except their branch targets.
 static fc_status_t walk_code(const verifier_t *v, uint32_t *out_pc,
                              const char **out_mnemonic, fc_error_t *err) {
   const fc_vm_function_t *function = v->function;
@@ -422,7 +423,8 @@ static fc_status_t walk_edges(const verifier_t *v, uint32_t *out_pc,
   return FC_OK;
 }
 
-// A caller writes the arguments even if the function never reads them.
+// The arguments need registers even if the function never reads them, because a
+// caller writes them.
 static fc_status_t check_arguments(const fc_vm_function_t *function,
                                    fc_error_t *err) {
   uint64_t cells, refs;
@@ -436,8 +438,8 @@ static fc_status_t check_arguments(const fc_vm_function_t *function,
                  cells, refs, function->cell_count, function->ref_count);
 }
 
-// Lists are aligned from the function's start, but the interpreter aligns their
-// addresses. Both agree when the start is even.
+// Lists are aligned relative to the function's start, but the interpreter
+// aligns their addresses. The two agree if the start is even.
 static fc_status_t check_address(const fc_vm_function_t *function,
                                  fc_error_t *err) {
   if ((uintptr_t)function->code % 2 == 0) return FC_OK;

@@ -2,8 +2,8 @@
 //
 // Reads the flatbuffer of a .vmfb into fc_vm_module_t (IREE
 // runtime/src/iree/schemas/bytecode_module_def.fbs). Called when a module is opened.
-// Strings and code stay where they were read: in the file, or in our copy of it (`head`).
-// The tables are ours.
+// Strings and code stay where they were read: in the file, or in our copy of it
+// (`head`). The tables are allocated here.
 #include "module/vm/vmfb.h"
 
 #include <inttypes.h>
@@ -22,21 +22,21 @@
 #define REF_COUNT_MAX 0x3FFF   // a ref in 14
 #define GLOBAL_BYTES_MAX (64u << 20)
 #define GLOBAL_REFS_MAX (1u << 20)
-// A file can refer to the same bytes often: to text, to code that functions
-// share, to a function that has many exports. Real files refer to each once. So
-// the sizes of all references are added up, and a file with a larger sum than this
-// is refused.
+// A file can refer to the same bytes many times: to text, to code that
+// functions share, to a function that has many exports. Real files refer to
+// each once. So the sizes of all references are added up, and a file whose sum
+// is larger than this is refused.
 #define REFERRED_MAX(least, size) ((uint64_t)(least) + 4 * (uint64_t)(size))
 #define TEXT_SIZE_MIN (1 << 20)
 #define CODE_SIZE_MIN (1 << 20)
-// The limit for exports, each of which gets a signature. An export counts for about as
-// many bytes as it would take in a file where exports share nothing.
+// The limit for exports, each of which gets a signature. An export counts about as many
+// bytes as it would take in a file whose exports share nothing.
 #define EXPORTED_SIZE_MIN (64 << 10)
 #define EXPORT_SIZE 64
 #define VALUE_SIZE 16  // for each letter of a calling convention
 #define ATTR_SIZE 16   // for each attribute, beside its text
-// Spans are looked through at each call of the import, so conventions with
-// spans are kept short.
+// Each call of the import walks over the spans, so conventions with spans must
+// be short.
 #define SPANS_SIZE_MAX 256
 #define REQUIREMENTS_KNOWN                                                     \
   ((uint32_t)(FC_VM_REQUIRES_F32 | FC_VM_REQUIRES_F64 | FC_VM_REQUIRES_YIELD | \
@@ -66,7 +66,7 @@ static fc_status_t invalid(fc_error_t *err, const char *what, uint32_t index,
                  problem);
 }
 
-// Names reach JSON and logs, so they must be text.
+// Names are written to JSON and logs, so they must be text.
 static bool is_text(fc_str_t text) {
   return fc_utf8_is_valid(text) &&
          (text.size == 0 || !memchr(text.data, '\0', text.size));
@@ -101,8 +101,8 @@ static fc_status_t read_table_vector(fc_vm_module_t *module,
 // ---------------------------------------------------------------------------
 // Calling conventions
 
-// Empties a side of a convention that is just "v", which stands for nothing. False when
-// a v stands among other letters.
+// Empties a side of a convention that is only "v", which means no value. False when a v
+// stands among other letters.
 static bool trim_void(fc_str_t *side) {
   if (fc_str_equal(*side, FC_STR("v"))) side->size = 0;
   return !side->size || !memchr(side->data, 'v', side->size);
@@ -172,7 +172,7 @@ static fc_status_t read_cconv(const fc_fb_table_t *signature, const char *what,
 }
 
 // ---------------------------------------------------------------------------
-// The tables, in the order they depend on each other
+// The tables, in the order in which they depend on each other
 
 static fc_status_t read_head(fc_vm_module_t *module, const fc_fb_table_t *def,
                              fc_error_t *err) {
@@ -283,8 +283,8 @@ static bool is_elf(const uint8_t *data, size_t size) {
 }
 
 // Adds a constant that lies outside the tables. With `file`, its first bytes
-// are read from there: a look through the mapping would end the process if the
-// file was cut short.
+// are read from there: reading them through the mapping would end the process
+// if the file was cut short.
 static fc_status_t add_external(fc_vm_module_t *module, uint32_t index,
                                 const fc_vm_archive_t *archive,
                                 const fc_snapshot_t *file, size_t offset,
@@ -326,8 +326,9 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (fc_fb_has(&table, 2)) {
       FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
                           &embedded, err));
-      // Kernels may write into constants. The bytes of this one lie among tables and code
-      // that were verified, in a hostile file even over them, so the constant is a copy.
+      // Kernels may write into constants. The bytes of this one lie among tables and
+      // code that were verified; in a hostile file they may even overlap them. So the
+      // constant is copied.
       uint8_t *data = fc_arena_alloc(&module->arena, embedded.count + 1u, 64);
       if (!data) return fc_fail_memory(err);
       if (embedded.count) {
@@ -359,7 +360,7 @@ static fc_status_t read_state(fc_vm_module_t *module, const fc_fb_table_t *def,
                    &module->global_bytes, err));
   FC_TRY(fc_fb_u32(&table, 1, "module_state.global_ref_count", 0,
                    &module->global_refs, err));
-  // Negative numbers of the schema's int32 are over the limit too.
+  // The schema's numbers are int32: negative ones are also over the limit.
   if (module->global_bytes > GLOBAL_BYTES_MAX ||
       module->global_refs > GLOBAL_REFS_MAX) {
     return fc_fail(err, FC_CODE_VMFB_INVALID,
@@ -371,8 +372,8 @@ static fc_status_t read_state(fc_vm_module_t *module, const fc_fb_table_t *def,
   return FC_OK;
 }
 
-// A FunctionDescriptor: i32 offset, i32 length, u32 requirements, then i16
-// reserved, blocks, cells and refs. The numbers are signed in the schema.
+// Reads a FunctionDescriptor: i32 offset, i32 length, u32 requirements, then
+// i16 reserved, blocks, cells and refs. The numbers are signed in the schema.
 static fc_status_t read_descriptor(const uint8_t *at, fc_fb_vector_t code,
                                    uint32_t index, fc_vm_function_t *function,
                                    fc_error_t *err) {
@@ -419,8 +420,8 @@ void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
   }
 }
 
-// Raises the register counts to what the arguments take: an argument that is never
-// read may lie past the declared registers.
+// Raises the register counts to what the arguments take: an argument that is
+// never read may lie after the declared registers.
 static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
                              fc_error_t *err) {
   uint64_t cells, refs;
@@ -429,8 +430,8 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
     return invalid(err, "function_signatures", index, "too many arguments");
   }
   if (function->cell_count < cells) function->cell_count = (uint16_t)cells;
-  // An assembler may count only the first cell of a 64-bit value that comes
-  // last.
+  // An assembler may count only the first cell of a 64-bit value in the last
+  // cells.
   if (function->cell_count < CELL_COUNT_MAX) {
     function->cell_count = (uint16_t)((function->cell_count + 1) & ~1);
   }
@@ -438,7 +439,7 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
   return FC_OK;
 }
 
-// The bytes that an export of the function counts for beside its name, see
+// The bytes that an export of the function counts for, without its name; see
 // EXPORTED_SIZE_MIN.
 static uint64_t described_size(const fc_vm_function_t *function) {
   uint64_t size =
@@ -547,7 +548,7 @@ static fc_status_t read_exports(fc_vm_module_t *module,
 }
 
 // Copies the file up to its external constants. The bytes that say how far to
-// copy are read once: a second look might find others.
+// copy are read only once, because they might be different at a second reading.
 static fc_status_t copy_head(fc_vm_module_t *module, const fc_snapshot_t *file,
                              fc_vm_archive_t *out_archive, fc_error_t *err) {
   const size_t size = file->bytes.size;
@@ -595,8 +596,8 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   return read_exports(module, &def, err);
 }
 
-// With `file`, which is not sealed, reads the file in place of `data`, because somebody
-// could write to the file meanwhile. `file` NULL: the bytes at `data` do not change.
+// With `file`, which is not sealed, reads the file instead of `data`, because the file
+// could be written to meanwhile. If `file` is NULL, the bytes at `data` do not change.
 static fc_status_t create(const uint8_t *data, size_t size,
                           const fc_snapshot_t *file, fc_allocator_t allocator,
                           fc_vm_module_t **out_module, fc_error_t *err) {
@@ -604,7 +605,7 @@ static fc_status_t create(const uint8_t *data, size_t size,
   if (!module) return fc_fail_memory(err);
   module->allocator = allocator;
   // Vectors of a hostile file may share bytes, so memory is limited by the file's size.
-  // A real file needs five times its own size at most.
+  // A real file needs at most five times its own size.
   size_t limit = (size_t)1 << 20;
   if (!fc_size_add(limit, size < SIZE_MAX / 16 ? size * 16 : size, &limit)) {
     limit = SIZE_MAX;

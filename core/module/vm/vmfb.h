@@ -2,14 +2,14 @@
 //
 // One .vmfb file as the interpreter sees it: types, imports, exports, functions
 // and constants, every index in range. Immutable; any thread. Bytecode is not
-// looked at here (verify.h).
+// checked here (see verify.h).
 #ifndef FARCALL_CORE_MODULE_VM_VMFB_H_
 #define FARCALL_CORE_MODULE_VM_VMFB_H_
 
 #include "module/snapshot.h"
 #include "module/vm/buffer.h"
 
-// Bits of `requirements` in fc_vm_module_t and fc_vm_function_t.
+// The bits of `requirements` in fc_vm_module_t and fc_vm_function_t.
 enum {
   FC_VM_REQUIRES_F32 = 1 << 0,
   FC_VM_REQUIRES_F64 = 1 << 1,
@@ -17,20 +17,21 @@ enum {
   FC_VM_REQUIRES_UNWIND = 1 << 3,
 };
 
-// A calling convention like "0ri_I" cut in two: one character a value, i I f F r.
-// Only arguments of imports may hold spans C…D of any number of values.
+// The two sides of a calling convention like "0ri_I": one character for each
+// value, i I f F r. Only arguments of imports may have spans C…D, of any number
+// of values.
 typedef struct fc_vm_cconv_t {
   fc_str_t arguments;
   fc_str_t results;
 } fc_vm_cconv_t;
 
-// Cuts a convention in two; "" is one without arguments and results. `spans` says
-// whether C…D is allowed in the arguments.
+// Splits a convention into its two sides; "" has no arguments and no results.
+// `spans` says whether C…D is allowed in the arguments.
 fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
 
-// Registers that a function's arguments take: they fill each bank from 0, 64 bits
-// from an even cell.
+// Counts the registers that a function's arguments take. They fill each bank
+// from 0; a 64-bit value begins at an even cell.
 void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
                            uint64_t *out_refs);
 
@@ -108,16 +109,17 @@ typedef struct fc_vm_module_t {
 } fc_vm_module_t;
 
 // Reads the file; `data` is borrowed and must outlive the module. Fails with
-// FC_CODE_VMFB_VERSION for bytecode of another version, or features or types that are
-// not known here, and with FC_CODE_VMFB_INVALID, naming the table, for anything broken.
+// FC_CODE_VMFB_VERSION for bytecode of another version, or for unknown features or
+// types, and with FC_CODE_VMFB_INVALID, naming the table, for anything malformed.
 fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_allocator_t allocator,
                                 fc_vm_module_t **out_module,
                                 fc_error_t *err) FC_MUST_CHECK;
-// The same for a file, which must stay open. If the file is not sealed, all but
-// the external constants is copied. Only the first four bytes of each of those
-// are looked at. So a write to the file changes what the module computes, but not
-// what was verified. FC_CODE_MODULE_PATH when it cannot be read.
+// Does the same for a file, which must stay open. If the file is not sealed,
+// everything except the external constants is copied. Only the first four bytes
+// of each such constant are read. So a write to the file changes what the
+// module computes, but not what was verified. FC_CODE_MODULE_PATH when the file
+// cannot be read.
 fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
                               fc_allocator_t allocator,
                               fc_vm_module_t **out_module,
@@ -127,10 +129,10 @@ void fc_vm_module_destroy(fc_vm_module_t *module);
 static inline uint32_t fc_vm_module_major(const fc_vm_module_t *module) {
   return module->bytecode_version >> 16;
 }
-// The export of that name, NULL when there is none.
+// The export of that name; NULL when there is none.
 const fc_vm_export_t *fc_vm_module_find(const fc_vm_module_t *module,
                                         fc_str_t name);
-// The attribute's value; the first wins. "" when absent.
+// The attribute's value; if it occurs twice, the first one. "" when absent.
 fc_str_t fc_vm_function_attr(const fc_vm_function_t *function, fc_str_t key);
 
 #endif  // FARCALL_CORE_MODULE_VM_VMFB_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recording into an arena, and the run loop. On workers.
+// Records commands into an arena, and runs them. On workers.
 #include "module/vm/hal/command.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ typedef enum command_kind_t {
   COMMAND_DISPATCH,
 } command_kind_t;
 
-// Kept in recording order; bindings and data lie in the arena.
+// Commands are kept in recording order; bindings and data lie in the arena.
 typedef struct command_t {
   struct command_t *next;
   command_kind_t kind;
@@ -80,14 +80,14 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
   return FC_OK;
 }
 
-// Zeroed memory that lives as long as the command buffer. The arena takes it from the
-// heap, whose limit bounds what a module can record.
+// Takes zeroed memory that lives as long as the command buffer. The arena gets it from
+// the heap, whose limit also limits how much a module can record.
 static void *take(fc_hal_command_buffer_t *commands, size_t count, size_t size,
                   fc_error_t *err) {
   void *memory = fc_arena_alloc_array(&commands->arena, count, size);
   fc_vm_heap_t *heap = commands->object.heap;
-  // The arena does not say why it failed, so the heap is asked to count this size. If the
-  // heap refuses, it writes its own error; if not, the system is taken to be out of
+  // The arena does not say why it failed, so the heap is asked to count this size. If
+  // the heap refuses, it writes its own error; if not, the system must be out of
   // memory.
   if (!memory && fc_vm_heap_count(heap, count * size, err)) {
     fc_vm_heap_uncount(heap, count * size);
@@ -114,7 +114,7 @@ static fc_status_t add(fc_hal_command_buffer_t *commands, command_kind_t kind,
   return FC_OK;
 }
 
-// Adds a command whose buffers have been retained. From here on destroy_commands
+// Adds a command whose buffers have been retained. From now on destroy_commands
 // releases them.
 static void link_command(fc_hal_command_buffer_t *commands,
                          command_t *command) {
@@ -232,7 +232,7 @@ fc_status_t fc_hal_command_buffer_finalize(fc_hal_command_buffer_t *commands,
 // ---------------------------------------------------------------------------
 // Ranges
 
-// The bytes a binding stands for in this run.
+// Finds the bytes to which a binding refers in this run.
 static fc_status_t resolve(const fc_hal_binding_t *binding,
                            const fc_hal_table_t *table, uint8_t **out_data,
                            uint64_t *out_size, fc_error_t *err) {
@@ -411,8 +411,8 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
     return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                        "the command buffer is still being recorded");
   }
-  // Flushes denormals, because IREE's runtime does so around dispatches: otherwise a
-  // kernel that meets denormals would have other results here than there.
+  // Flushes denormals, because IREE's runtime does so around dispatches. Otherwise a
+  // kernel that meets denormals would have other results than in IREE.
   const uint64_t state = fc_cpu_denormals_flush();
   fc_status_t status = FC_OK;
   for (const command_t *command = commands->first; command && status == FC_OK;

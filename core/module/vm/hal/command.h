@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !hal.command_buffer: commands that are recorded once and run any number of times, also
-// by several calls at once; so running them does not change the command buffer. A
-// binding names a buffer, or a slot of the binding table that comes with the run.
+// !hal.command_buffer: commands that are recorded once and may be run many times, even
+// by several calls at once. So running them does not change the command buffer. A
+// binding names a buffer, or a slot of the binding table that is passed to the run.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_COMMAND_H_
 #define FARCALL_CORE_MODULE_VM_HAL_COMMAND_H_
 
 #include "module/vm/hal/executable.h"
 
-// A range of a buffer. `buffer` NULL: a range of entry `slot` of the run's table.
+// A range of a buffer. If `buffer` is NULL, a range of entry `slot` of the
+// run's table.
 typedef struct fc_hal_binding_t {
   fc_hal_buffer_t *buffer;
   int32_t slot;
@@ -16,7 +17,8 @@ typedef struct fc_hal_binding_t {
   int64_t size;  // -1: to the end
 } fc_hal_binding_t;
 
-// Makes a binding of operand `buffer` of a call, or of the slot when that is null.
+// Makes a binding of operand `buffer` of a call or, if that is null, of the
+// slot.
 fc_status_t fc_hal_binding_argument(const fc_vm_native_call_t *call,
                                     uint32_t buffer, int32_t slot,
                                     int64_t offset, int64_t size,
@@ -34,8 +36,8 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
                                          fc_hal_command_buffer_t **out,
                                          fc_error_t *err) FC_MUST_CHECK;
 
-// Recording: everything given is retained or copied. After finalize recording
-// fails.
+// These record commands. All objects are retained, all data is copied. After
+// finalize, recording fails.
 fc_status_t fc_hal_record_fill(fc_hal_command_buffer_t *commands,
                                const fc_hal_binding_t *target, uint32_t pattern,
                                int32_t pattern_size,
@@ -68,7 +70,7 @@ fc_status_t fc_hal_command_buffer_finalize(fc_hal_command_buffer_t *commands,
                                            fc_error_t *err) FC_MUST_CHECK;
 
 // Runs the commands in order until one fails, with denormals flushed. Every range is
-// checked right before it is used. FAILED_PRECONDITION before finalize.
+// checked right before its use. FAILED_PRECONDITION before finalize.
 fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
                                       fc_vm_invocation_t *invocation,
                                       const fc_hal_table_t *table,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The imports hal.command_buffer.*: each takes its operands and records a command. A list
-// in parentheses names the operands of the function below it. On workers.
+// The imports hal.command_buffer.*: each takes its operands and records a command. A
+// list in parentheses names the operands of the function below it. On workers.
 #include <inttypes.h>
 
 #include "module/vm/hal/calls.h"
@@ -98,7 +98,8 @@ enum {
   DISPATCH_INDIRECT_ARGUMENTS = 1 << 3 | 1 << 4,
 };
 
-// From operand 6 on both kinds of dispatch agree: flags, constants…, bindings…
+// From operand 6 on, both kinds of dispatch have the same: flags, constants…,
+// bindings…
 static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
                                    const fc_hal_binding_t *count_source,
                                    fc_error_t *err) {
@@ -148,9 +149,9 @@ static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
   return fc_hal_record_dispatch(commands, &dispatch, err);
 }
 
-// (commands, executable, function, x, y, z, flags, …): the function is an index
-// of the export table up to hal 6, an id of executable.lookup.function later;
-// here both are the same number.
+// (commands, executable, function, x, y, z, flags, …): up to hal 6 the function
+// is an index of the export table, later an id from executable.lookup.function.
+// Here both are the same number.
 FC_HAL_CALL(command_buffer_dispatch_index) {
   return record_dispatch(call, call->arguments[2].i32, NULL, err);
 }

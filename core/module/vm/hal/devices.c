@@ -27,9 +27,8 @@ FC_HAL_CALL(device_allocator) {
   return FC_OK;
 }
 
-// '*' stands for any text, '?' for any character. After a later star an earlier
-// one is never tried again, so the time is bounded by the product of both
-// sizes.
+// '*' matches any text, '?' any character. After a later star an earlier one is
+// never tried again, so the time is limited by the product of both sizes.
 static bool glob(fc_str_t pattern, fc_str_t text) {
   size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
   while (t < text.size) {
@@ -51,7 +50,7 @@ static bool glob(fc_str_t pattern, fc_str_t text) {
   return p == pattern.size;
 }
 
-// (device, category, key) -> (known, value); what is unknown is no error.
+// (device, category, key) -> (known, value); an unknown key is not an error.
 FC_HAL_CALL(device_query) {
   fc_str_t category, key;
   FC_TRY(fc_hal_text(call, 1, &category, err));

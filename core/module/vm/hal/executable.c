@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes executables and runs dispatches, of either kind (executable_kind.h). The counts
-// that a kernel gets are checked here, the ranges of buffers by the caller (command.c,
-// loader.c).
+// that a kernel gets are checked here; the caller (command.c, loader.c) checks the
+// ranges of buffers.
 #include "module/vm/hal/executable_kind.h"
 
 #include <inttypes.h>
@@ -42,8 +42,8 @@ static void destroy_executable(fc_vm_object_t *object) {
 }
 
 // Copies the bytes of the executable before they are verified. The constants of a large
-// module lie in a mapping of its file: without the copy, a write to the file would change
-// bytes that were verified.
+// module lie in a mapping of its file. Without the copy, a write to the file would
+// change bytes that were verified.
 static fc_status_t copy_file(fc_hal_executable_t *executable, fc_str_t data,
                              fc_str_t *out, fc_error_t *err) {
   executable->file_size = data.size + 1;
@@ -71,8 +71,8 @@ fc_status_t fc_hal_executable_create(
     const fc_hal_state_t *state, fc_vm_heap_t *heap,
     fc_vm_invocation_t *invocation, fc_str_t format, fc_str_t data,
     fc_str_t constants, fc_hal_executable_t **out, fc_error_t *err) {
-  // The kind is found once: the format lies in memory of the module, which another call
-  // of the module may write meanwhile.
+  // The kind is looked up only once: the format lies in memory of the module, to which
+  // another call of the module may write meanwhile.
   const fc_hal_kind_t *kind = find_kind(format);
   if (!kind || (kind->native && !state->allow_native)) {
     char shown[80];
@@ -187,8 +187,8 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                                   fc_error_t *err) {
   FC_TRY(check_dispatch(executable, dispatch, err));
   const uint32_t *count = dispatch->count;
-  // With a count of zero there is nothing to run. A kind may loop over the other two, up
-  // to 2^48 times, without a look at the deadline.
+  // With a count of zero there is nothing to run. A kind might loop over the other two
+  // counts up to 2^48 times without checking the deadline.
   if (!count[0] || !count[1] || !count[2]) {
     return fc_vm_work(invocation, 0, err);
   }
@@ -203,7 +203,8 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
 // ---------------------------------------------------------------------------
 // hal.executable.*
 
-// (device, format, data, constants) in hal 5, later (device, affinity, format, …)
+// (device, format, data, constants) in hal 5, later (device, affinity, format,
+// …)
 FC_HAL_CALL(executable_create_5) {
   return fc_hal_executable_from_call(call, 1, err);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executables of machine code, in an embedded ELF. Workgroups may run on several threads
-// at once (tiles). A kernel is trusted not to leave the buffers that it is given.
+// Executables of machine code, in an embedded ELF. Workgroups may run on several
+// threads at once (tiles). A kernel is trusted to stay within the buffers that it gets.
 #include "kernels/library.h"
 #include "module/vm/context.h"
 #include "module/vm/hal/executable_kind.h"
@@ -49,9 +49,9 @@ static fc_hal_kernel_t elf_at(const fc_hal_executable_t *executable,
                            entry->binding_count};
 }
 
-// Counts the work of a kernel as the bytes of its bindings, because how long it will take
-// is not known. Without this, a command buffer of many small grids would never look at
-// the clock: such a grid does not do so itself.
+// Counts the work of a kernel as the bytes of its bindings, because its time is not
+// known. Without this, a command buffer of many small grids would never check the
+// clock, since a small grid does not check it.
 static fc_status_t count_work(fc_vm_invocation_t *invocation,
                               const fc_hal_dispatch_t *dispatch,
                               fc_error_t *err) {

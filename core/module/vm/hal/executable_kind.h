@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What executables of all formats have, and the functions that a format is. Included in
-// this folder only.
+// What executables of all formats have, and the functions that a format consists of.
+// Included only in this folder.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
 #define FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
 
 #include "module/vm/hal/executable.h"
 
-// A function of an executable, as dispatches are checked against it.
+// A function of an executable: what a dispatch must match.
 typedef struct fc_hal_kernel_t {
   fc_str_t name;
   uint32_t constant_count;
   uint32_t binding_count;
 } fc_hal_kernel_t;
 
-// A format. `size` bytes, zeroed, begin with a fc_hal_executable_t. `open` fills them
-// from a copy of the file, which stays while the executable does if `keeps_file`. `close`
-// is called even if `open` failed, or was not called for want of memory. `run` runs every
-// workgroup of a dispatch that was checked and has some.
+// A format. Its executables have `size` zeroed bytes, which begin with a
+// fc_hal_executable_t. `open` fills them in from a copy of the file; if `keeps_file`,
+// the copy stays as long as the executable. `close` is called even if `open` failed, or
+// was not called because memory ran out. `run` runs every workgroup of a dispatch that
+// was checked and has at least one.
 typedef struct fc_hal_kind_t {
   fc_str_t format;  // "": of no processor
   bool native;      // machine code: refused where that is off

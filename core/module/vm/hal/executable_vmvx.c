@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executables of VMVX: kernels are functions of a bytecode module, and workgroups run one
+// Executables of VMVX: kernels are functions of a bytecode module. Workgroups run one
 // after the other in the interpreter, which checks every access.
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define VMVX_SET_CONSTANTS "__set_constants"
 #define LOCAL_MEMORY_MAX (16u << 20)
 
-// A VMVX kernel: an exported function and what its attributes say.
+// A VMVX kernel: an exported function and the facts in its attributes.
 typedef struct kernel_t {
   fc_hal_kernel_t is;
   uint32_t function;
@@ -37,7 +37,7 @@ typedef struct vmvx_t {
   pthread_mutex_t lock;
 } vmvx_t;
 
-// A decimal attribute; 0 when absent.
+// Reads a decimal attribute; 0 when it is absent.
 static fc_status_t read_attr(const fc_vm_function_t *function, fc_str_t key,
                              uint32_t limit, uint32_t *out, fc_error_t *err) {
   const fc_str_t text = fc_vm_function_attr(function, key);
@@ -74,8 +74,8 @@ static fc_status_t read_kernel(const fc_vm_module_t *module,
                    &out->local_memory_size, err);
 }
 
-// The hooks of the module are no kernels. They are told by their whole names, because
-// names of kernels may begin with "_", too.
+// True for a hook of the module, which is not a kernel. The whole name is compared,
+// because names of kernels may also begin with "_".
 static bool is_hook(fc_str_t name) {
   return fc_str_equal(name, FC_STR("__init")) ||
          fc_str_equal(name, FC_STR("__deinit")) ||
@@ -120,8 +120,8 @@ static fc_status_t set_constants(vmvx_t *vmvx, fc_vm_invocation_t *invocation,
   return status;
 }
 
-// Counts the tables of the executable's module, and of its kernels, in the heap, because
-// the calling module can make any number of executables of one constant.
+// Counts the tables of the executable's module, and of its kernels, in the heap,
+// because the calling module can make many executables of one constant.
 static fc_status_t count_tables(vmvx_t *vmvx, fc_error_t *err) {
   const fc_vm_module_t *module = vmvx->module;
   const size_t size =
@@ -159,13 +159,14 @@ static fc_status_t vmvx_open(fc_hal_executable_t *executable,
 static void vmvx_close(fc_hal_executable_t *executable) {
   vmvx_t *vmvx = (vmvx_t *)executable;
   fc_vm_heap_t *heap = executable->object.heap;
-  // The last reference can be released while no call is running, so __deinit gets a
-  // stack of its own.
+  // The last reference may be released while no call is running, so __deinit
+  // gets its own stack.
   fc_vm_context_close(vmvx->context);
   fc_vm_module_destroy(vmvx->module);
   fc_vm_heap_uncount(heap, vmvx->tables_size);
   fc_free(heap->allocator, vmvx->kernels);
-  // Without memory for the file it is closed before it was opened.
+  // If there was no memory for the file, this is called before the executable
+  // was opened.
   if (vmvx->has_lock) pthread_mutex_destroy(&vmvx->lock);
 }
 
@@ -182,8 +183,8 @@ static void destroy_window(fc_vm_object_t *object) {
   fc_vm_heap_free(object->heap, object, sizeof(fc_vm_buffer_t));
 }
 
-// A !vm.buffer over memory of the dispatch. A kernel that keeps a reference is
-// left with an empty buffer when the dispatch is over.
+// Makes a !vm.buffer over memory of the dispatch. If a kernel keeps a
+// reference, the buffer is empty after the dispatch.
 static fc_status_t open_window(fc_vm_heap_t *heap, void *data, size_t size,
                                fc_vm_buffer_t **out, fc_error_t *err) {
   fc_vm_buffer_t *window = fc_vm_heap_alloc(heap, sizeof *window, 16, err);
@@ -203,7 +204,7 @@ static void close_window(fc_vm_buffer_t *window) {
   fc_vm_release(&window->object);
 }
 
-// What every workgroup of one dispatch is given.
+// The arguments of every workgroup of one dispatch.
 typedef struct vmvx_run_t {
   fc_hal_scratch_t scratch;
   fc_vm_buffer_t *local_memory;
@@ -292,8 +293,8 @@ static fc_status_t vmvx_run(fc_hal_executable_t *executable,
   vmvx_t *vmvx = (vmvx_t *)executable;
   const kernel_t *kernel = &vmvx->kernels[dispatch->function];
   vmvx_run_t run = {0};
-  // A dispatch that waits for another, or is over in the middle of what it changes, cannot
-  // be given up.
+  // A dispatch that waits for another one, or that would be stopped in the middle of a
+  // change, cannot be given up.
   if (invocation->budget && (vmvx->serial || vmvx->heavy)) {
     return fc_vm_give_up(invocation, err);
   }

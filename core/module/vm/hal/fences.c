@@ -5,8 +5,8 @@
 #include "module/vm/hal/calls.h"
 
 static fc_status_t pending(fc_error_t *err) {
-  // Every operation here is finished when its call returns. So no operation is left
-  // that could signal the fence, and waiting for it would never end.
+  // Every operation here is finished when its call returns. So no operation is
+  // left that could signal the fence, and waiting for it would never end.
   return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                      "waits for a fence nobody has signalled");
 }
@@ -48,8 +48,8 @@ FC_HAL_CALL(fence_fail) {
   return FC_OK;
 }
 
-// Gives a status: of a signalled fence OK or why it failed, of another fence DEFERRED, of
-// null OK.
+// Gives a status. For a signalled fence it is OK or the reason of its failure, for
+// another fence DEFERRED, for null OK.
 FC_HAL_CALL(fence_query) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, true, &fence, err));
@@ -59,9 +59,9 @@ FC_HAL_CALL(fence_query) {
   return FC_OK;
 }
 
-// Joins the fences from operand `first` on. The result is signalled if all of them are by
-// now, and has the first failure among them. If all are null, the result is null, which
-// counts as signalled.
+// Joins the fences from operand `first` on. The result is signalled if all of them are
+// signalled now, and has the first failure among them. If all are null, the result is
+// null, which counts as signalled.
 static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
                         fc_error_t *err) {
   fc_hal_fence_t *joined = NULL;
@@ -88,10 +88,10 @@ static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
 FC_HAL_CALL(fence_join_5) { return join(call, 0, err); }
 FC_HAL_CALL(fence_join) { return join(call, 1, err); }
 
-// Looks at the fences in order. A signalled fence that has failed makes the call fail
-// here, where the reason is known. A fence that is not signalled will not be while the
-// call waits: if the timeout is not negative, the result is DEADLINE_EXCEEDED at once,
-// otherwise the call fails.
+// Checks the fences in order. A signalled fence that has failed makes the call fail
+// here, where the reason is known. A fence that is not signalled now will not be
+// signalled while the call waits. So if the timeout is not negative, the result is
+// DEADLINE_EXCEEDED immediately; otherwise the call fails.
 static fc_status_t await_all(fc_vm_native_call_t *call, uint32_t first,
                              fc_error_t *err) {
   call->results[0].i32 = 0;

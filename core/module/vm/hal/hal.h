@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `hal` module of IREE for a synchronous CPU: work is done when it is asked
-// for, fences only tell how the work went, memory is the host's.
+// The `hal` module of IREE for a synchronous CPU. Work is done when it is
+// requested; fences only tell whether it succeeded; memory is the host's.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_HAL_H_
 #define FARCALL_CORE_MODULE_VM_HAL_HAL_H_
 
@@ -9,11 +9,11 @@
 
 // Runs VMVX and embedded machine code.
 extern const fc_vm_native_module_t fc_vm_hal;
-// Runs VMVX only: whatever the module does is checked as bytecode.
+// Runs only VMVX: everything that the module does is checked as bytecode.
 extern const fc_vm_native_module_t fc_vm_hal_sandboxed;
 
-// Modules of the execution model inline-dynamic use `hal_inline` and `hal_loader` in
-// place of `hal`, those of inline-static use `hal_inline` alone.
+// Modules of the execution model inline-dynamic use `hal_inline` and `hal_loader`
+// instead of `hal`; those of inline-static use only `hal_inline`.
 extern const fc_vm_native_module_t fc_vm_hal_inline;
 extern const fc_vm_native_module_t fc_vm_hal_loader;
 extern const fc_vm_native_module_t fc_vm_hal_loader_sandboxed;

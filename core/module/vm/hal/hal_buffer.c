@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hal.allocator.*, hal.buffer.*, hal.buffer_view.* and the file made of memory.
-// Operand numbers are those of hal.def's conventions; lists in parentheses name the
-// operands of the function below. On workers.
+// Operand numbers are those of hal.def's conventions; lists in parentheses name
+// the operands of the function below. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -32,8 +32,8 @@ FC_HAL_CALL(allocator_allocate) {
 
 // (allocator, try, affinity, memory types, usage, source, offset, length):
 // wraps the source's bytes if kernels can use them where they lie. Otherwise,
-// with `try`, the result is null and the module copies; without `try` the copy
-// is made here.
+// with `try`, the result is null and the module copies the bytes; without `try`
+// they are copied here.
 FC_HAL_CALL(allocator_import) {
   fc_vm_buffer_t *source;
   FC_TRY(fc_hal_argument(call, 5, FC_VM_TYPE_BUFFER, false, &source, err));
@@ -87,7 +87,7 @@ FC_HAL_CALL(file_from_memory) {
 // Buffers
 
 // Ownership hints are for allocators that reuse buffers in place. The answer
-// "not terminal" keeps every buffer until its last reference goes.
+// "not terminal" keeps every buffer until its last reference is released.
 FC_HAL_CALL(buffer_not_terminal) {
   (void)err;
   call->results[0].i32 = 0;
@@ -178,8 +178,8 @@ enum {
   NUMERICAL_UINT = 0x12,
 };
 
-// As in IREE's buffer_diagnostics.c: a view of an opaque type always agrees, integers of
-// one width agree, all other types must be equal.
+// As in IREE's buffer_diagnostics.c: a view of an opaque type always agrees, integers
+// of one width agree, all other types must be equal.
 static bool elements_agree(uint32_t have, uint32_t want) {
   if (have == want || have == 0) return true;
   const uint32_t kind = have >> 24, other = want >> 24;
@@ -201,7 +201,7 @@ static bool agrees(const fc_hal_view_t *view, const fc_vm_native_call_t *call) {
   return true;
 }
 
-// Says what differs first: element type, encoding, rank or a dim.
+// Fails with the first difference: element type, encoding, rank or a dim.
 static fc_status_t say_difference(const fc_hal_view_t *view,
                                   const fc_vm_native_call_t *call,
                                   fc_str_t message, fc_error_t *err) {

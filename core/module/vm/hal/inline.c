@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `hal_inline` module: buffers and views for modules that run their work as
-// they go, without devices, queues or fences. A !hal.buffer is reached through
-// its storage, a !vm.buffer over the same bytes. Lists in parentheses name the operands
-// of the function below. On workers.
+// The `hal_inline` module: buffers and views for modules that do their work
+// immediately, without devices, queues or fences. Such a module uses a !hal.buffer
+// through its storage, a !vm.buffer over the same bytes. Lists in parentheses name the
+// operands of the function below. On workers.
 #include "module/vm/buffer.h"
 #include "module/vm/hal/calls.h"
 #include "module/vm/hal/hal.h"
@@ -28,7 +28,7 @@ static fc_status_t allocate(fc_vm_native_call_t *call, int64_t size,
   return give_storage(call, buffer, 1, err);
 }
 
-// (minimum alignment, size) -> (buffer, storage). The alignment is not looked at: all
+// (minimum alignment, size) -> (buffer, storage). The alignment is ignored, since all
 // buffers are 64-byte aligned.
 static fc_status_t buffer_allocate(fc_vm_native_call_t *call, fc_error_t *err) {
   return allocate(call, call->arguments[1].i64, NULL, err);
@@ -73,7 +73,8 @@ static fc_status_t buffer_storage(fc_vm_native_call_t *call, fc_error_t *err) {
   return give_storage(call, buffer, 0, err);
 }
 
-// (category, key) -> (known, value): there is no device, only the processor.
+// (category, key) -> (known, value). There is no device; only the processor is
+// known.
 static fc_status_t device_query(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_str_t category, key;
   FC_TRY(fc_hal_text(call, 0, &category, err));

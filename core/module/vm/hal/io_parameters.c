@@ -2,10 +2,10 @@
 //
 // `load` makes a buffer of each parameter: over the mapped file if the bytes lie there,
 // aligned as kernels need them, otherwise a copy. `gather` always copies, into a buffer
-// that the module gives. `scatter` is refused: archives are never written to. Keys and
-// ranges come from the module and are checked here. Archives are opened with the module;
-// everything else runs on workers. Lists in parentheses name the operands of the function
-// below.
+// of the module. `scatter` is refused: archives are never written to. Keys and ranges
+// come from the module and are checked here. Archives are opened with the module;
+// everything else runs on workers. Lists in parentheses name the operands of the
+// function below.
 #include "module/vm/hal/io_parameters.h"
 
 #include <inttypes.h>
@@ -16,8 +16,8 @@
 // ---------------------------------------------------------------------------
 // Archives
 
-// "SCOPE=FILE", or a FILE for every scope. With a '/' before the '=', all of it is the
-// path of a FILE.
+// Opens "SCOPE=FILE", or "FILE", which is for every scope. If a '/' stands before the
+// '=', the whole text is the path of a FILE.
 static fc_status_t open_one(fc_hal_archives_t *archives, fc_str_t text,
                             fc_error_t *err) {
   fc_hal_archive_t *archive = &archives->items[archives->count];
@@ -77,7 +77,7 @@ typedef struct parameter_request_t {
   size_t count;
 } parameter_request_t;
 
-// One parameter of a request, and the range of it that is wanted.
+// One parameter of a request, and the range of it that is requested.
 typedef struct wanted_t {
   const fc_hal_archive_t *archive;
   const fc_parameter_t *parameter;
@@ -160,8 +160,9 @@ static fc_status_t want(const fc_hal_archives_t *archives,
   return FC_OK;
 }
 
-// What getting a parameter costs, for fc_vm_work: the bytes that are used, and those of
-// the index it was found in. Archives searched before that one are not counted.
+// The cost of getting a parameter, for fc_vm_work: the bytes that are used, and the
+// bytes of the index in which it was found. Archives searched before that one are not
+// counted.
 static uint64_t work_of(const wanted_t *wanted) {
   return wanted->size + wanted->archive->file.count * sizeof(fc_parameter_t);
 }
@@ -253,8 +254,8 @@ static fc_status_t gather(fc_vm_native_call_t *call, fc_error_t *err) {
   return status;
 }
 
-// Archives are not written to: other calls and other servers use them. IREE's
-// tools refuse, too.
+// Refuses to write to archives, because other calls and other servers use them.
+// IREE's tools also refuse this.
 static fc_status_t refuse_first(const fc_vm_native_call_t *call,
                                 const parameter_request_t *request,
                                 fc_error_t *err) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `io_parameters` module: weights that lie in archives, files of their own.
+// The `io_parameters` module: weights in archives, which are separate files.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_IO_PARAMETERS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_IO_PARAMETERS_H_
 
@@ -21,13 +21,14 @@ typedef struct fc_hal_archives_t {
   size_t count;
 } fc_hal_archives_t;
 
-// Opens "[SCOPE=]FILE,…"; "" is none. To be closed, also after a failure.
+// Opens "[SCOPE=]FILE,…"; with "" there are no archives. Must be closed, even
+// after a failure.
 fc_status_t fc_hal_archives_open(fc_hal_archives_t *archives, fc_str_t list,
                                  fc_allocator_t allocator,
                                  fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_archives_close(fc_hal_archives_t *archives);  // may be zeroed
 
-// `shared` must point to the fc_hal_archives_t; if it is NULL no parameter is
+// `shared` must point to the fc_hal_archives_t. If it is NULL, no parameter is
 // found.
 extern const fc_vm_native_module_t fc_vm_io_parameters;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `hal_loader` module: executables for modules without a device. A dispatch runs at
-// once, on ranges of !vm.buffer. The comment above a function, as `(format, data)`, lists
-// its operands. On workers.
+// The `hal_loader` module: executables for modules without a device. A dispatch runs
+// immediately, on ranges of !vm.buffer. The comment above a function, such as `(format,
+// data)`, lists its operands. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -12,8 +12,8 @@
 
 #define LOADER_VERSION 1
 
-// (format) -> 1 if this processor runs the format; for machine code also where it is not
-// allowed and `load` fails
+// (format) -> 1 if this processor runs the format. This is also the answer for machine
+// code that is not allowed, so that `load` fails.
 static fc_status_t query_support(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_str_t format;
   FC_TRY(fc_hal_text(call, 0, &format, err));
@@ -81,8 +81,8 @@ static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
   return status;
 }
 
-// `function` is the place in the export table up to hal 6, later the id that
-// lookup.function gave; here both are the same number.
+// Up to hal 6, `function` is the place in the export table; later it is the id
+// from lookup.function. Here both are the same number.
 static fc_status_t dispatch_index(fc_vm_native_call_t *call, fc_error_t *err) {
   return run(call, call->arguments[1].i32, err);
 }

@@ -103,7 +103,7 @@ static void *take_guarded(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   return NULL;
 }
 
-// `size` bytes for a buffer whose pool and guard are set.
+// Takes `size` bytes for a buffer whose pool and guard are set.
 static bool take_block(fc_hal_buffer_t *buffer, size_t size, fc_error_t *err) {
   fc_vm_heap_t *heap = buffer->object.heap;
   buffer->block_size = size;
@@ -157,8 +157,8 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
                                fc_error_t *err) {
   fc_hal_buffer_t *buffer = new_buffer(heap, err);
   if (!buffer) return FC_RESOURCE_EXHAUSTED;
-  // NULL data means that the bytes were lost. An empty buffer has none to lose,
-  // so its data is not NULL.
+  // NULL data means that the bytes were lost. An empty buffer has no bytes to
+  // lose, so its data is not NULL.
   static _Alignas(FC_HAL_ALIGNMENT) uint8_t none[1];
   buffer->data = size || data ? data : none;
   buffer->size = size;
@@ -212,7 +212,8 @@ fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,
                                 uint64_t *out_size, fc_error_t *err) {
   const fc_hal_buffer_t *root = buffer->root ? buffer->root : buffer;
   uint64_t clipped;
-  // A root that lost its bytes (fc_hal_buffer_keep) has none for its ranges.
+  // If a root lost its bytes (fc_hal_buffer_keep), its ranges have none,
+  // either.
   if (!root->data || !range_fits(buffer->size, offset, size, &clipped)) {
     return range_error(buffer, offset, size, err);
   }
@@ -243,7 +244,7 @@ fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
   return FC_OK;
 }
 
-// Gives the buffer memory of its own with a copy of the borrowed bytes.
+// Gives the buffer its own memory, with a copy of the borrowed bytes.
 static fc_status_t copy_borrowed(fc_hal_buffer_t *buffer, fc_error_t *err) {
   const size_t block_size = buffer->size ? (size_t)buffer->size : 1;
   uint8_t *copy =

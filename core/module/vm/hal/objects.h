@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The objects of the `hal` module: a synchronous device whose memory is the host's. All
-// are counted objects of the context's heap; a constructor retains the objects it is
-// given. Several calls can use an object at once if none of them changes it. Calls that
-// could change what others see run one at a time (analysis.h).
+// The objects of the `hal` module, a synchronous device whose memory is the host's. All
+// are counted objects of the context's heap; a constructor retains the objects that it
+// is given. Several calls can use an object at once if none of them changes it. Calls
+// that could change what others see run one at a time (analysis.h).
 //
-// There is no seam for another device: `data` of a buffer is the host's memory, a fence is
-// signalled when the call that signals it returns, and a dispatch (executable_kind.h) gets
-// pointers. A device of its own changes these first.
+// This design has no interface for another device: `data` of a buffer is the host's
+// memory, a fence is signalled when the call that signals it returns, and a dispatch
+// (executable_kind.h) gets pointers. To add another device, change these first.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 
@@ -21,15 +21,15 @@
 // ---------------------------------------------------------------------------
 // Buffers
 
-// A root, which has bytes, or a range of a root. A range asks its root for the bytes at
-// every use, because borrowed bytes of a root may move (fc_hal_buffer_keep,
+// A root, which has bytes, or a range of a root. A range gets the bytes from its root
+// at every use, because borrowed bytes of a root may move (fc_hal_buffer_keep,
 // fc_hal_buffer_storage).
 typedef struct fc_hal_buffer_t {
   fc_vm_object_t object;
   struct fc_hal_buffer_t *root;  // of a range, retained; NULL: this is a root
   uint64_t offset;               // in the root
   uint64_t size;
-  // The rest is of a root only:
+  // The members from here on are only for a root:
   uint8_t *data;
   fc_vm_object_t *owner;  // retained: whose bytes these are; NULL: ours or
                           // borrowed
@@ -39,19 +39,19 @@ typedef struct fc_hal_buffer_t {
   bool awaited;  // it is empty until the module says how much it needs
 } fc_hal_buffer_t;
 
-// A root with zeroed bytes from the heap, 64-byte aligned.
+// Makes a root with zeroed bytes from the heap, 64-byte aligned.
 fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_hal_buffer_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
-// A root whose bytes come from the invocation's pool (NULL: from the heap) or, with the
-// invocation's `guard`, from a guarded block. They are zeroed. Takes fuel for the bytes,
+// Makes a root whose zeroed bytes come from the invocation's pool (NULL: from the heap)
+// or, with the invocation's `guard`, from a guarded block. Takes fuel for the bytes,
 // and fails, as fc_vm_work does.
 fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,
                                     fc_error_t *err) FC_MUST_CHECK;
-// An empty root for a result. The first time that the module asserts how many bytes it
-// needs, which it does before it uses them, fc_hal_buffer_provide makes these.
+// Makes an empty root for a result. The module asserts how many bytes it needs before
+// it uses them. On its first assert fc_hal_buffer_provide makes these bytes.
 fc_status_t fc_hal_buffer_create_awaited(fc_vm_heap_t *heap,
                                          fc_hal_buffer_t **out,
                                          fc_error_t *err) FC_MUST_CHECK;
@@ -59,30 +59,31 @@ fc_status_t fc_hal_buffer_create_awaited(fc_vm_heap_t *heap,
 fc_status_t fc_hal_buffer_provide(fc_vm_invocation_t *invocation,
                                   fc_hal_buffer_t *buffer, int64_t size,
                                   fc_error_t *err) FC_MUST_CHECK;
-// A root over bytes that `owner` keeps alive. With `owner` NULL they are borrowed from
-// the caller, who calls fc_hal_buffer_keep before they go.
+// Makes a root over bytes that `owner` keeps alive. If `owner` is NULL, they are
+// borrowed from the caller, who must call fc_hal_buffer_keep before freeing them.
 fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
                                fc_vm_object_t *owner, fc_hal_buffer_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
-// The range [offset, offset + size) of `buffer`; size -1 means to the end. The range of
-// all bytes is the buffer itself, retained. OUT_OF_RANGE when the range does not lie
-// inside the buffer.
+// Makes the range [offset, offset + size) of `buffer`; -1 as `size` means to the end.
+// If the range has all bytes, it is the buffer itself, retained. OUT_OF_RANGE when the
+// range does not lie inside the buffer.
 fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
                                   int64_t size, fc_hal_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
-// To be called before borrowed bytes go, by the holder of one reference. If the module
-// still holds another one, the buffer gets a copy of the bytes. False when there is no
-// memory for that; the buffer is empty then, and each access of it fails.
+// Call this before borrowed bytes are freed, as the holder of one reference. If the
+// module still holds another reference, the buffer gets a copy of the bytes. False when
+// there is no memory for the copy; then the buffer is empty, and each access to it
+// fails.
 bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
 
-// Makes a !vm.buffer over the bytes of `buffer`, which it keeps alive; read-only if the
-// bytes are those of a read-only !vm.buffer. If the bytes are borrowed, the root of
-// `buffer` gets its own copy of them first, because the bytes must not move from then on.
+// Makes a !vm.buffer over the bytes of `buffer`, which it keeps alive. It is read-only
+// if the bytes are those of a read-only !vm.buffer. If the bytes are borrowed, the root
+// of `buffer` first gets its own copy of them, because from then on they must not move.
 fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
 
-// Checks the range [offset, offset + size), where size -1 means to the end. *out_data
-// is its first byte, *out_size its size.
+// Checks the range [offset, offset + size); -1 as `size` means to the end. *out_data is
+// its first byte, *out_size its size.
 fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,
                                 int64_t size, uint8_t **out_data,
                                 uint64_t *out_size,
@@ -113,7 +114,7 @@ bool fc_hal_elements_size(uint32_t element_type, uint32_t rank,
 // ---------------------------------------------------------------------------
 // Fences, files, handles, state
 
-// Fences only keep a state, as everything is done when it is asked for.
+// A fence only keeps a state, since all work is done when it is requested.
 typedef struct fc_hal_fence_t {
   fc_vm_object_t object;
   bool signaled;
@@ -123,11 +124,11 @@ typedef struct fc_hal_fence_t {
 fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-// Queue operations call fc_hal_await with their wait fence first, and fc_hal_signal with
-// their signal fence last. NULL is a fence that is signalled. fc_hal_await fails with the
-// failure of a fence that has one, and with FAILED_PRECONDITION if the fence is not
-// signalled: no operation is left that could signal it. A fence keeps the first failure
-// that it is signalled with.
+// Queue operations call fc_hal_await with their wait fence first, and fc_hal_signal
+// with their signal fence last. NULL counts as a signalled fence. fc_hal_await fails
+// with the failure of the fence, if it has one. It fails with FAILED_PRECONDITION if
+// the fence is not signalled, because no operation is left that could signal it. A
+// fence keeps the first failure with which it is signalled.
 fc_status_t fc_hal_await(const fc_hal_fence_t *fence,
                          fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_signal(fc_hal_fence_t *fence, fc_status_t status);
@@ -144,7 +145,7 @@ fc_status_t fc_hal_file_create(fc_vm_heap_t *heap, const uint8_t *data,
                                fc_hal_file_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
 
-// A device or an allocator: nothing but an identity.
+// Makes a device or an allocator, which has nothing but an identity.
 fc_status_t fc_hal_handle_create(fc_vm_heap_t *heap, fc_vm_type_t type,
                                  fc_vm_object_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
@@ -160,21 +161,22 @@ typedef struct fc_hal_state_t {
 // ---------------------------------------------------------------------------
 // Arguments of native calls
 
-// Writes the object behind argument `index` to *out, NULL for a null ref. Fails with
-// INVALID_ARGUMENT, naming the argument, when the object has another type, or is null
-// and not `nullable`.
+// Writes the object of argument `index` to *out, NULL for a null ref. Fails with
+// INVALID_ARGUMENT, naming the argument, when the object has another type, or when it
+// is null and `nullable` is false.
 fc_status_t fc_hal_argument(const fc_vm_native_call_t *call, uint32_t index,
                             fc_vm_type_t type, bool nullable, void *out,
                             fc_error_t *err) FC_MUST_CHECK;
-// The same for an object that is part of an argument.
+// Does the same for an object that is part of an argument.
 fc_status_t fc_hal_expect(fc_vm_object_t *object, fc_vm_type_t type,
                           bool nullable, void *out,
                           fc_error_t *err) FC_MUST_CHECK;
-// A !vm.buffer as text, "" for null.
+// Reads a !vm.buffer as text; "" for null.
 fc_status_t fc_hal_text(const fc_vm_native_call_t *call, uint32_t index,
                         fc_str_t *out, fc_error_t *err) FC_MUST_CHECK;
 
-// Fails a call with FC_CODE_CALL_FAILED and `status`, whose name begins the message.
+// Fails a call with FC_CODE_CALL_FAILED and `status`. The message begins with the name
+// of `status`.
 fc_status_t fc_hal_fail(fc_error_t *err, fc_status_t status, const char *format,
                         ...) FC_PRINTF(3, 4);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool: a stack of free blocks for each class. Its worker takes the lock. Another
-// worker does so only to release a buffer of this pool, or when the heap has no room for
-// it. So hardly anybody ever waits for the lock.
+// The pool: a stack of free blocks for each size class. Its own worker takes the lock.
+// Another worker takes it only to release a buffer of this pool, or when the heap has
+// no room for its allocation. So threads hardly ever wait for the lock.
 #include "module/vm/hal/pool.h"
 
 #include "base/sanitize.h"
@@ -33,7 +33,7 @@ static uint32_t class_of(size_t size, size_t *out_size) {
   return fc_vm_size_class(size, SMALLEST_BITS, out_size);
 }
 
-// Gives every kept block back to the heap. Called under the lock.
+// Returns every kept block to the heap. Called under the lock.
 static void empty(fc_hal_pool_t *pool) {
   for (uint32_t i = 0; i < CLASS_COUNT; i++) {
     const size_t base = (size_t)1 << (i / 4 + SMALLEST_BITS);
@@ -48,9 +48,9 @@ static void empty(fc_hal_pool_t *pool) {
   }
 }
 
-// A heap's `trim`: gives back the blocks of all its pools. It takes the lock of each
-// pool, so it must not be called under such a lock. An allocation can call `trim`, so
-// nothing is allocated under such a lock, either.
+// The `trim` of a heap: returns the blocks of all its pools. It takes the lock of each
+// pool, so it must not be called while such a lock is held. An allocation can call
+// `trim`, so nothing may be allocated while such a lock is held, either.
 static void empty_all(fc_vm_heap_t *heap) {
   pthread_mutex_lock(&heap->lock);
   for (fc_hal_pool_t *pool = heap->pools; pool; pool = pool->next) {
@@ -86,7 +86,8 @@ static void unlink_pool(fc_hal_pool_t *pool) {
   pthread_mutex_unlock(&heap->lock);
 }
 
-// Unlocks the pool. Frees it, if it was released and no block of it is in use.
+// Unlocks the pool. Frees it if it was released and none of its blocks is in
+// use.
 static void leave(fc_hal_pool_t *pool) {
   const bool last = pool->released && pool->lent == 0;
   pthread_mutex_unlock(&pool->lock);
@@ -104,8 +105,8 @@ void fc_hal_pool_release(fc_hal_pool_t *pool) {
   leave(pool);
 }
 
-// A kept block of the class, NULL if there is none. Either way a block counts as lent
-// from here on, which keeps the pool alive until it is given back.
+// Takes a kept block of the class; NULL if there is none. In both cases a block counts
+// as lent from now on, which keeps the pool alive until the block is returned.
 static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
                           size_t whole) {
   pthread_mutex_lock(&pool->lock);
@@ -120,9 +121,9 @@ static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
   return block;
 }
 
-// False when the heap's limit has no room for the size of the class beside what is in use
-// and what pools keep. The block then gets the size that was asked for, since rounding up
-// must not make a call fail.
+// False when the heap's limit leaves no room for the size of the class, beside the
+// blocks in use and the kept blocks. Then the block gets exactly the requested size,
+// since rounding up must not make a call fail.
 static bool fits(const fc_vm_heap_t *heap, size_t size) {
   const size_t bytes = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
   return size <= heap->limit && bytes <= heap->limit - size;
@@ -143,7 +144,8 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
   return NULL;
 }
 
-// May the heap's pools keep `size` bytes more? If so, counts these as kept.
+// True when the heap's pools may keep `size` more bytes; they are then counted
+// as kept.
 static bool keep(fc_vm_heap_t *heap, size_t size) {
   const size_t before =
       atomic_fetch_add_explicit(&heap->kept, size, memory_order_relaxed);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads target attributes, `#hal.executable.target<"llvm-cpu",
-// "embedded-elf-x86_64", {… cpu_features = "+avx2,…" …}>`, out of the texts of
+// "embedded-elf-x86_64", {… cpu_features = "+avx2,…" …}>`, in the texts of
 // `fail` instructions. These texts are for people, so a text that is not
-// understood is passed over.
+// understood is skipped.
 #include "module/vm/hal/preflight.h"
 
 #include "module/vm/hal/executable.h"
@@ -12,7 +12,8 @@
 #define TARGET "#hal.executable.target<"
 #define FEATURES "cpu_features = \""
 
-// Cuts the text to what follows `word`; false when the word is not there.
+// Cuts the text to the part after `word`; false when the text does not contain
+// the word.
 static bool skip_past(fc_str_t *text, fc_str_t word) {
   const char *at = memmem(text->data, text->size, word.data, word.size);
   if (!at) return false;
@@ -21,7 +22,8 @@ static bool skip_past(fc_str_t *text, fc_str_t word) {
   return true;
 }
 
-// Cuts off and returns what stands before `word`, or all of it.
+// Cuts off and returns the text before `word`, or all of it if the word is
+// missing.
 static fc_str_t take_until(fc_str_t *text, fc_str_t word) {
   fc_str_t rest = *text, taken = *text;
   if (skip_past(&rest, word)) {
@@ -45,7 +47,7 @@ static fc_str_t take_quoted(fc_str_t *text) {
   return taken;
 }
 
-// The next target in the text; false when there are no more.
+// Finds the next target in the text; false when there is none.
 static bool next_target(fc_str_t *text, target_t *out) {
   if (!skip_past(text, FC_STR(TARGET))) return false;
   fc_str_t target = take_until(text, FC_STR(TARGET));
@@ -57,7 +59,7 @@ static bool next_target(fc_str_t *text, target_t *out) {
 }
 
 // ---------------------------------------------------------------------------
-// Each text that the module may fail with
+// The texts with which the module may fail
 
 typedef struct texts_t {
   const fc_vm_module_t *module;
@@ -87,8 +89,8 @@ static bool next_text(texts_t *texts, fc_str_t *out) {
 
 // ---------------------------------------------------------------------------
 
-// Checks the targets of one device: if some are of our format and have features, one of
-// them must do.
+// Checks the targets of one device. If some are of our format and state their features,
+// the processor must have the features of at least one of them.
 static fc_status_t check_features(fc_str_t text, const fc_cpu_t *cpu,
                                   bool *out_stated, fc_error_t *err) {
   fc_status_t status = FC_OK;

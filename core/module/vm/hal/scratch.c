@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See scratch.h. On workers.
+// Local memory of dispatches: see scratch.h. On workers.
 #include "module/vm/hal/scratch.h"
 
 #include "module/vm/hal/objects.h"

@@ -6,8 +6,8 @@
 
 #include "module/vm/hal/pool.h"
 
-// If the worker has a pool, the memory comes from that, so
-// that a warm worker need not allocate it.
+// The memory comes from the worker's pool, if it has one, so that a warm worker
+// need not allocate it.
 typedef struct fc_hal_scratch_t {
   void *memory;
   size_t size;
