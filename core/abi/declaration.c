@@ -205,8 +205,7 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
                  "the calling convention has '%c' here, not '%c'", actual.kind,
                  known[0]);
   }
-  // An integer of a width that IREE does not have also gets the type of its
-  // register.
+  // An integer of a width that IREE does not have also gets the type of its register.
   const bool odd =
       item->type.form == FC_MLIR_SCALAR && !fc_cconv_has(item->type.dtype);
   if (found == known && !odd) return FC_OK;
@@ -290,9 +289,8 @@ static void refuse(reader_t *reader, const item_t *item, const char *why) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// Refuses the function when a client cannot send such an argument or get such a result.
-// A result of a dialect's type is allowed: the call fails only if the result is not
-// null.
+// Refuses the function when a client cannot send such an argument or get such a result. A
+// result of a dialect's type is allowed: the call fails only if the result is not null.
 static void check_callable(reader_t *reader, const item_t *item,
                            uint32_t node) {
   const fc_type_t *type = fc_builder_at(reader->builder, node);

@@ -157,8 +157,7 @@ static fc_status_t read_dims(v1_t *v1, int64_t rank, int64_t *dims) {
   return FC_OK;
 }
 
-// Reads the part of an ndarray after the element type, to the end of the
-// record.
+// Reads the part of an ndarray after the element type, to the end of the record.
 static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   int64_t dims[FC_RANK_MAX];
   int64_t rank = FC_RANK_DYNAMIC;
@@ -174,9 +173,8 @@ static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   FC_TRY(expect(v1, FC_JSON_ARRAY_END, "ndarray has more dims than its rank"));
   fc_builder_dims(v1->builder, node, (int32_t)rank, dims);
   const fc_type_t *type = fc_builder_at(v1->builder, node);
-  // An array of records is passed as a list of values and a list of dims. If
-  // there were no dims, an empty list of dims would look like an empty list of
-  // values.
+  // An array of records is passed as a list of values and a list of dims. If there
+  // were no dims, an empty list of dims would look like an empty list of values.
   if (rank < 1 && type && type->kind == FC_TYPE_REFARRAY) {
     fc_builder_refuse(v1->builder,
                       FC_STR("an array of records without dims has no form"));
@@ -460,10 +458,9 @@ static fc_status_t read_document(v1_t *v1, sides_t *sides) {
   return FC_OK;
 }
 
-// Finds the place of the only result. The writers inline a single compound
-// result: the function returns its children one by one. If the number of values
-// that the function returns is not the record's number of children, it returns
-// the compound itself.
+// Finds the place of the only result. The writers inline a single compound result: the
+// function returns its children one by one. If the number of values that the function
+// returns is not the record's number of children, it returns the compound itself.
 static fc_status_t place_only_result(v1_t *v1, const sides_t *sides,
                                      int32_t known, bool one_list,
                                      uint32_t *out_raw_count) {

@@ -43,8 +43,7 @@ static uint64_t row_count(int32_t rank, const int64_t *dims) {
 }
 
 // A row of 16 bytes is in one register on every processor (a row of f16 since LLVM 15).
-// There are three registers for what a function returns
-// (core/module/native/returned.h).
+// There are three registers for what a function returns (core/module/native/returned.h).
 bool fc_mlir_rows_are_in_registers(fc_dtype_t dtype, int32_t rank,
                                    const int64_t *dims) {
   const uint64_t rows = row_count(rank, dims);

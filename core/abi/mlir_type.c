@@ -268,8 +268,7 @@ static fc_status_t read_dims(reader_t *reader, fc_mlir_type_t *type) {
   }
 }
 
-// Reads a vector that is the element of a memref. The word "vector" was already
-// read.
+// Reads a vector that is the element of a memref. The word "vector" was already read.
 static fc_status_t read_vector(reader_t *reader, size_t start,
                                fc_mlir_type_t *type) {
   fc_mlir_type_t vector = {.form = FC_MLIR_VECTOR,
@@ -340,8 +339,7 @@ static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
   return expect(reader, '>');
 }
 
-// Adds the strides of a dense memref. Strides that depend on a dynamic dim are
-// dynamic.
+// Adds the strides of a dense memref. Strides that depend on a dynamic dim are dynamic.
 static void add_dense_strides(fc_mlir_type_t *type) {
   int64_t stride = 1;
   for (int32_t i = type->rank; i-- > 0;) {

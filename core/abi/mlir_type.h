@@ -23,8 +23,7 @@ typedef enum fc_mlir_form_t {
 typedef struct fc_mlir_type_t {
   fc_str_t text;  // its own spelling
   fc_mlir_form_t form;
-  // The type of the scalar or of the elements; NONE when farcall has no such
-  // type.
+  // The type of the scalar or of the elements; NONE when farcall has no such type.
   fc_dtype_t dtype;
   uint32_t bits;  // width of an integer (or element), also where dtype is NONE
   bool encoded;   // a TENSOR with an encoding
@@ -36,8 +35,7 @@ typedef struct fc_mlir_type_t {
   int64_t offset;
   int32_t
       inner;  // of a MEMREF: how many of its last dims are those of a vector
-  // Why no value of this type can be passed through MLIR's C interface; "" if
-  // it can.
+  // Why no value of this type can be passed through MLIR's C interface; "" if it can.
   char refusal[160];
 } fc_mlir_type_t;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names are checked in two steps. The form of the document is checked when it
-// is read. Whether the names fit a function's signature is checked when the
-// signature is there.
+// Names are checked in two steps. The form of the document is checked when it is read.
+// Whether the names fit a function's signature is checked when the signature is there.
 #include "abi/names.h"
 
 #include <inttypes.h>
@@ -317,8 +316,7 @@ static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
   return fc_doc_state(&at->doc, entry->value, at->builder);
 }
 
-// The place of the first entry of this function, or the place where it would
-// be.
+// The place of the first entry of this function, or the place where it would be.
 static size_t find_first(const fc_names_t *names, fc_str_t function) {
   const fc_name_entry_t wanted = {.function = function};
   size_t low = 0, high = names->count;

@@ -36,11 +36,10 @@ typedef struct fc_names_t {
   void *document;  // what the texts point into
 } fc_names_t;
 
-// Reads a document of this form. One of the other form (types for a native
-// module) is FC_NOT_FOUND, and `err` stays as it was. A document that does not
-// say its form is read as this form if `unsaid`, and is FC_NOT_FOUND if not.
-// FC_CODE_ABI_METADATA names the place of a fault as a JSON pointer. Nothing
-// points into `json` afterwards.
+// Reads a document of this form. One of the other form (types for a native module) is
+// FC_NOT_FOUND, and `err` stays as it was. A document that does not say its form is
+// read as this form if `unsaid`, and is FC_NOT_FOUND if not. FC_CODE_ABI_METADATA
+// names the place of a fault as a JSON pointer. Nothing points into `json` afterwards.
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names,
                            fc_error_t *err) FC_MUST_CHECK;

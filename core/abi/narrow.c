@@ -39,8 +39,7 @@ static bool dims_are_within(const fc_signature_t *inner, const fc_type_t *a,
   return true;
 }
 
-// True when each value of node `a` is also a value of node `b`, without their
-// children.
+// True when each value of node `a` is also a value of node `b`, without their children.
 static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
                            const fc_signature_t *outer, const fc_type_t *b,
                            counterparts_t *found) {
@@ -111,9 +110,8 @@ static bool is_within(tree_t inner, tree_t outer, counterparts_t *found) {
   return true;
 }
 
-// Fails because the types of an argument or result differ. The message names
-// the argument or result and has both types; "expected" is the type that
-// callers know.
+// Fails because the types of an argument or result differ. The message names the
+// argument or result and has both types; "expected" is the type that callers know.
 static fc_status_t differ(const char *what, uint32_t position, tree_t before,
                           tree_t after, fc_error_t *err) {
   fc_text_t texts[2];

@@ -145,8 +145,7 @@ static fc_status_t text_layout(const fc_signature_t *signature,
   return put(sink, ">", err);
 }
 
-// Writes the element type. A type that farcall does not have is spelled as in
-// its source.
+// Writes the element type. A type that farcall does not have is spelled as in its source.
 static fc_status_t text_dtype(const fc_signature_t *signature,
                               const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a call of a function, and its answer, as JSON Schema 2020-12. The
-// document describes the call. "$defs" has the answer, and the schema of each
-// argument, so that it is written only once although an argument can be sent in
-// several ways. For OpenAPI all of these stand beside each other, among the
-// components of a larger document.
+// Writes a call of a function, and its answer, as JSON Schema 2020-12. The document
+// describes the call. "$defs" has the answer, and the schema of each argument, so that
+// it is written only once although an argument can be sent in several ways. For OpenAPI
+// all of these stand beside each other, among the components of a larger document.
 #include "abi/print.h"
 #include "abi/render.h"
 #include "abi/walk.h"
@@ -284,8 +283,7 @@ static fc_status_t put_typed(const writer_t *w, const fc_type_t *type) {
 }
 
 static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
-  // A result without a declared element type is written as it comes, nested or
-  // typed.
+  // A result without a declared element type is written as it comes, nested or typed.
   if (type->dtype == FC_DTYPE_NONE) {
     return w->answer ? put(w, "{}") : put_typed(w, type);
   }
@@ -548,8 +546,7 @@ static fc_status_t put_places(const writer_t *w, uint32_t least) {
     any = true;
     FC_TRY(put_reference(w, number));
   }
-  // Some generators of clients need the type of an array's elements, even if it
-  // has none.
+  // Some generators of clients need the type of an array's elements, even if it has none.
   FC_TRY(put(w, any ? "]" : ",'items':{}"));
   FC_TRY(put_length(w, least, takes_dict(w) ? 1 : count_sent(w)));
   return put(w, "}");
@@ -588,8 +585,7 @@ static fc_status_t put_each_once(const writer_t *w) {
   return put(w, "]");
 }
 
-// Writes the rule that either all keys stand in "kwargs", or the whole dict in
-// "args".
+// Writes the rule that either all keys stand in "kwargs", or the whole dict in "args".
 static fc_status_t put_dict_once(const writer_t *w) {
   FC_TRY(put(
       w, ",'oneOf':[{'required':['args'],'properties':{'args':{'minItems':1},"

@@ -17,8 +17,7 @@ enum {
   RATE_MAX = 384000,
 };
 
-// Fails because of member `key` of entry `index`; with "" as `key`, because of
-// the entry.
+// Fails because of member `key` of entry `index`; with "" as `key`, because of the entry.
 FC_PRINTF(4, 5)
 static fc_status_t fault(const fc_doc_t *doc, size_t index, const char *key,
                          const char *format, ...) {

@@ -15,8 +15,7 @@ static bool dtype_exists(uint8_t dtype) {
   return dtype > FC_DTYPE_NONE && dtype < FC_DTYPE_COUNT;
 }
 
-// Says what is wrong with the rank and dims of a shaped node; NULL if they are
-// valid.
+// Says what is wrong with the rank and dims of a shaped node; NULL if they are valid.
 static const char *shape_fault(const fc_signature_t *signature,
                                const fc_type_t *type) {
   if (type->rank < FC_RANK_DYNAMIC || type->rank > FC_RANK_MAX) {
@@ -221,8 +220,7 @@ static fc_status_t flat_call_verify(const fc_signature_t *signature,
   return FC_OK;
 }
 
-// Checks the rows of sizes. `count` is the number of sizes that were given for
-// all rows.
+// Checks the rows of sizes. `count` is the number of sizes that were given for all rows.
 static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                                 fc_error_t *err) {
   const uint32_t rows = signature->size_count;

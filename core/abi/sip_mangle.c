@@ -12,8 +12,7 @@ typedef enum place_kind_t {
   PLACE_DICT
 } place_kind_t;
 
-// One value of the text. The children of a place lie side by side, after their
-// parent.
+// One value of the text. The children of a place lie side by side, after their parent.
 typedef struct place_t {
   place_kind_t kind;
   uint32_t node;  // of the signature; FC_NODE_NONE: a list that has none
@@ -37,8 +36,7 @@ static bool is_gap(const fc_type_t *type) {
   return type->kind == FC_TYPE_NULL && type->raw_index == FC_RAW_NONE;
 }
 
-// The array has room for one place per node, one per value, and one for the
-// list of all.
+// The array has room for one place per node, one per value, and one for the list of all.
 static void add(side_t *side, place_t place) {
   side->places[side->count++] = place;
 }

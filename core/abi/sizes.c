@@ -282,8 +282,7 @@ static fc_status_t read_group(reader_t *reader, const fc_name_entry_t *entry) {
 // ---------------------------------------------------------------------------
 // Groups that are found by names
 
-// Functions that are named NAME_bs{N} but differ in more than sizes stay as
-// they are.
+// Functions that are named NAME_bs{N} but differ in more than sizes stay as they are.
 static fc_status_t find_group(reader_t *reader, fc_str_t name) {
   group_t *group = &reader->groups[reader->group_count];
   fc_status_t status = FC_NOT_FOUND;

@@ -45,10 +45,9 @@ typedef struct fc_sizes_t {
   fc_entry_t *entries;
 } fc_sizes_t;
 
-// Reads what the sidecar `json` and the names of these functions say. *out_sizes is
-// NULL when they say nothing. The signatures must outlive the sizes; nothing points
-// into `json` afterwards. FC_CODE_ABI_METADATA names the place of a fault as a JSON
-// pointer.
+// Reads what the sidecar `json` and the names of these functions say. *out_sizes is NULL
+// when they say nothing. The signatures must outlive the sizes; nothing points into
+// `json` afterwards. FC_CODE_ABI_METADATA names the place of a fault as a JSON pointer.
 fc_status_t fc_sizes_create(fc_str_t json, fc_signature_t *const *signatures,
                             size_t count, fc_allocator_t allocator,
                             fc_sizes_t **out_sizes,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and writes the fields of SIP and raw signatures. The text comes from a
-// module and is not trusted: every count is checked against the window that
-// contains the span. Every step moves forward, so reading all fields of a text
-// once takes linear time.
+// Reads and writes the fields of SIP and raw signatures. The text comes from a module
+// and is not trusted: every count is checked against the window that contains the span.
+// Every step moves forward, so reading all fields of a text once takes linear time.
 #include "abi/span.h"
 
 #include <stdarg.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the canonical signature JSON (which print.c writes) back into a builder.
-// `farcall abi mangle` and the indented form of a signature start from it. It also
-// reads the types in a document that somebody wrote about a module, which have the same
-// form. The documents are small, so yyjson's tree is walked; nesting is limited. Any
-// thread.
+// `farcall abi mangle` and the indented form of a signature start from it. It also reads
+// the types in a document that somebody wrote about a module, which have the same form.
+// The documents are small, so yyjson's tree is walked; nesting is limited. Any thread.
 #include <stdio.h>
 #include <yyjson.h>
 
@@ -30,8 +29,7 @@ static fc_status_t bad(unprint_t *reader, const char *reason) {
                  reader->path[0] ? reader->path : "/", reason);
 }
 
-// Appends to the path and returns its old size; leave() cuts the path back to
-// that size.
+// Appends to the path and returns its old size; leave() cuts the path back to that size.
 static size_t enter(unprint_t *reader, const char *name, size_t index) {
   const size_t size = strlen(reader->path);
   const size_t room = sizeof reader->path - size;
@@ -371,8 +369,7 @@ static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
 }
 
 // Reads the role of argument `index`, which was added last. A role in a sidecar is
-// certain, since its author declares it; a signature says which of its roles are
-// certain.
+// certain, since its author declares it; a signature says which of its roles are certain.
 static fc_status_t read_role(unprint_t *reader, yyjson_val *param,
                              uint32_t index, const fc_type_t *type) {
   yyjson_val *text = yyjson_obj_get(param, "role");

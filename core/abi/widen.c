@@ -286,8 +286,7 @@ static int64_t add_name(maker_t *maker) {
   return fc_builder_dim_name(maker->builder, fc_str(name));
 }
 
-// Makes every dim that differs dynamic, and gives names to those that callers
-// choose.
+// Makes every dim that differs dynamic, and gives names to those that callers choose.
 static fc_status_t widen(maker_t *maker) {
   uint32_t named[NAMES_MAX], count = 0;
   for (int pass = 0; pass < 2; pass++) {
@@ -425,11 +424,10 @@ static fc_status_t fault_batch(const fc_doc_t *doc, bool result,
                       noun_of(result), number, why);
 }
 
-// Sets *out_name to the dim in which the functions differ (FC_DIM_DYNAMIC: they do
-// not), and *out_results to the number of results that have this dim. Fails unless the
-// dim has a name, the functions differ in no other dim, and it is the first dim of
-// tensors that are values of the flat call. Arguments among these tensors may not be
-// written to.
+// Sets *out_name to the dim in which the functions differ (FC_DIM_DYNAMIC: they do not),
+// and *out_results to the number of results that have this dim. Fails unless the dim has
+// a name, the functions differ in no other dim, and it is the first dim of tensors that
+// are values of the flat call. Arguments among these tensors may not be written to.
 static fc_status_t find_rows(const maker_t *maker, const fc_doc_t *doc,
                              int64_t *out_name, uint32_t *out_results) {
   *out_name = FC_DIM_DYNAMIC;
@@ -562,8 +560,7 @@ static fc_status_t make(maker_t *maker, fc_signature_t **out_signature) {
     FC_TRY(fc_names_apply(maker->names, maker->group->name, maker->first,
                           maker->builder, &named, maker->doc->err));
   }
-  // If the builder has failed, its dims cannot be read. build() returns the
-  // error.
+  // If the builder has failed, its dims cannot be read. build() returns the error.
   const bool failed = maker->place_count &&
                       !fc_builder_at(maker->builder, maker->places[0].node);
   if (!failed) FC_TRY(fill_rows(maker));

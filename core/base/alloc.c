@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system allocator and the helpers that work with any allocator. This is
-// the only place where farcall's code calls malloc for its own memory. Any
-// thread.
+// The system allocator and the helpers that work with any allocator. This is the
+// only place where farcall's code calls malloc for its own memory. Any thread.
 #include "farcall/base.h"
 
 #include <stdlib.h>

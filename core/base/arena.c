@@ -70,8 +70,7 @@ static bool fits(const fc_arena_block_t *block, size_t size, size_t alignment,
          fits_at(block, used, size, alignment, out_offset);
 }
 
-// Marks the block's data as used up to `end`, and hands out the last `size`
-// bytes of it.
+// Marks the block's data as used up to `end`, and hands out the last `size` bytes of it.
 static void *hand_out(fc_arena_t *arena, fc_arena_block_t *block, size_t end,
                       size_t size) {
   arena->used += size;

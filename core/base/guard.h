@@ -9,11 +9,10 @@
 
 #include "farcall/base.h"
 
-// The largest alignment of a block. If a block's size is not a multiple of its
-// alignment, a few bytes (fewer than the alignment) lie between its end and the page.
-// They are FC_GUARD_FILL, which is a NaN as f16, bf16, f32 and f64. Most arithmetic
-// passes a NaN on, so most results that were computed from these bytes are also that
-// NaN.
+// The largest alignment of a block. If a block's size is not a multiple of its alignment,
+// a few bytes (fewer than the alignment) lie between its end and the page. They are
+// FC_GUARD_FILL, which is a NaN as f16, bf16, f32 and f64. Most arithmetic passes a NaN
+// on, so most results that were computed from these bytes are also that NaN.
 #define FC_GUARD_ALIGNMENT ((size_t)64)
 #define FC_GUARD_FILL 0xFF
 

@@ -55,8 +55,7 @@ static uint16_t round_to(double value, unsigned exponent_bits,
   }
   if (exponent == -1023) return sign;  // 0, or far below any subnormal
   mantissa |= 1ull << 52;
-  // The number of low bits of the 53 that are dropped; more when the result is
-  // subnormal.
+  // The number of low bits of the 53 that are dropped; more when the result is subnormal.
   int drop = 52 - (int)mantissa_bits;
   int biased = exponent + bias;
   if (biased < 1) {

@@ -22,8 +22,7 @@ static inline void fc_hex_put(char out[2], uint8_t byte) {
 }
 
 // Writes the eight digits of a word, in lower case, the highest first. Each
-// nibble is spread to a byte of its own, and one sum turns all eight into
-// digits.
+// nibble is spread to a byte of its own, and one sum turns all eight into digits.
 static inline void fc_hex_put_u32(char out[8], uint32_t word) {
   uint64_t x = word;
   x = (x << 16 | x) & 0x0000FFFF0000FFFFu;

@@ -54,8 +54,7 @@ static uInt at_most(size_t size) {
   return size < UINT32_MAX ? (uInt)size : UINT32_MAX;
 }
 
-// The text grows only as bytes come out. A size that a header states is never
-// used.
+// The text grows only as bytes come out. A size that a header states is never used.
 static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
                        fc_text_t *text, const fc_stop_t *stop,
                        fc_error_t *err) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compresses and decompresses bytes by zlib. Their sender may be hostile: a
-// size stated in them is not believed, and nothing grows beyond what is
-// allowed. Any thread; memory comes from the allocator of the text or of the
-// compressor.
+// Compresses and decompresses bytes by zlib. Their sender may be hostile: a size
+// stated in them is not believed, and nothing grows beyond what is allowed. Any
+// thread; memory comes from the allocator of the text or of the compressor.
 #ifndef FARCALL_BASE_INFLATE_H_
 #define FARCALL_BASE_INFLATE_H_
 
@@ -16,10 +15,9 @@ typedef enum fc_coding_t {
   FC_CODING_RAW,      // RFC 1951, as in zip files
 } fc_coding_t;
 
-// The most bytes to which `packed` compressed bytes may grow: FC_INFLATE_FREE,
-// plus FC_INFLATE_RATIO for each of them. Usual data grows far less. Without
-// this bound a small body could fill all memory, because deflate can grow data
-// a thousand times.
+// The most bytes to which `packed` compressed bytes may grow: FC_INFLATE_FREE, plus
+// FC_INFLATE_RATIO for each of them. Usual data grows far less. Without this bound a
+// small body could fill all memory, because deflate can grow data a thousand times.
 #define FC_INFLATE_FREE ((size_t)4 << 20)
 #define FC_INFLATE_RATIO 200
 size_t fc_inflate_bound(size_t packed);
@@ -34,8 +32,7 @@ fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,
                        fc_text_t *text, const fc_stop_t *stop, fc_error_t *err);
 
 // A sink that compresses its input and puts the result into `inner`, which is borrowed.
-// The sink must stay where fc_deflate_init made it, because zlib keeps a pointer into
-// it.
+// The sink must stay where fc_deflate_init made it, because zlib keeps a pointer into it.
 typedef struct fc_deflate_t {
   fc_sink_t sink;  // first: the sink is cast to the compressor
   fc_sink_t *inner;

@@ -15,9 +15,8 @@ typedef struct fc_loaded_t {
 
 // The number of loaded objects.
 unsigned fc_loaded_count(void);
-// The object that was loaded when `count` objects were loaded before it. The linker
-// lists objects in the order of loading, a module before the libraries that only it
-// needs.
+// The object that was loaded when `count` objects were loaded before it. The linker lists
+// objects in the order of loading, a module before the libraries that only it needs.
 fc_loaded_t fc_loaded_at(unsigned count);
 // The address of the instruction that a signal has stopped. `context` is the third
 // argument of the signal's handler. Async-signal-safe.

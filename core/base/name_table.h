@@ -15,9 +15,8 @@ typedef struct fc_name_cell_t {
   uint32_t value;
 } fc_name_cell_t;
 
-// An empty table is all zeroes except for its allocator. The bytes of a name
-// are borrowed: they must stay where they are until the name is removed or put
-// again.
+// An empty table is all zeroes except for its allocator. The bytes of a name are
+// borrowed: they must stay where they are until the name is removed or put again.
 typedef struct fc_name_table_t {
   fc_allocator_t allocator;
   fc_name_cell_t *cells;
@@ -31,8 +30,7 @@ void fc_name_table_deinit(fc_name_table_t *names);
 // fails with FC_CODE_OUT_OF_MEMORY, nothing has changed. Replacing a value cannot fail.
 fc_status_t fc_name_table_put(fc_name_table_t *names, fc_str_t name,
                               uint32_t value, fc_error_t *err) FC_MUST_CHECK;
-// Finds the value of a name, compared by bytes; FC_NAME_NONE when the name has
-// no value.
+// Finds the value of a name, compared by bytes; FC_NAME_NONE when the name has no value.
 uint32_t fc_name_table_find(const fc_name_table_t *names, fc_str_t name);
 // Removes a name and its value. The name may be absent.
 void fc_name_table_remove(fc_name_table_t *names, fc_str_t name);

@@ -22,8 +22,7 @@ typedef enum fc_profile_kind_t {
   FC_PROFILE_KIND_COUNT
 } fc_profile_kind_t;
 
-// A place that can be entered. Two places are the same if kind, key, index and
-// grid are.
+// A place that can be entered. Two places are the same if kind, key, index and grid are.
 typedef struct fc_profile_place_t {
   fc_profile_kind_t kind;
   const void *key;
@@ -87,8 +86,7 @@ void fc_profile_leave(fc_profile_t *profile);
 // Leaves all open places. Afterwards the rows have the whole time.
 void fc_profile_end(fc_profile_t *profile);
 
-// The time of each row, including the rows below it. Row 0 has the time of the
-// call.
+// The time of each row, including the rows below it. Row 0 has the time of the call.
 void fc_profile_totals(const fc_profile_t *profile,
                        uint64_t out_ns[FC_PROFILE_ROWS]);
 const char *fc_profile_kind_name(fc_profile_kind_t kind);

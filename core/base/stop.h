@@ -33,9 +33,8 @@ typedef struct fc_stop_t {
   uint64_t deadline_ns;
 } fc_stop_t;
 
-// Writes the error of code that stops because fc_stop_check returned `why`, which is
-// not FC_OK. For code that never checks, the server writes the same error after the
-// deadline.
+// Writes the error of code that stops because fc_stop_check returned `why`, which is not
+// FC_OK. For code that never checks, the server writes the same error after the deadline.
 static inline fc_status_t fc_stop_fail(fc_status_t why, fc_error_t *err) {
   return why == FC_DEADLINE_EXCEEDED
              ? fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,

@@ -119,8 +119,7 @@ bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
                       fc_str_starts(name, search->wanted);
   if (!near && !begins) return false;
   search->any = true;
-  // Later only a nearer name replaces this one; no name is nearer than an equal
-  // one.
+  // Later only a nearer name replaces this one; no name is nearer than an equal one.
   if (near) search->limit = distance ? distance - 1 : 0;
   return true;
 }

@@ -39,8 +39,7 @@ static inline uint64_t fc_width_cut(const fc_dtype_info_t *info,
   return bits & UINT64_MAX >> (64u - info->bits);
 }
 
-// `bits` with the sign repeated above the width, or zeros where the type has no
-// sign.
+// `bits` with the sign repeated above the width, or zeros where the type has no sign.
 static inline uint64_t fc_width_extend(const fc_dtype_info_t *info,
                                        uint64_t bits) {
   const unsigned unused = 64u - info->bits;

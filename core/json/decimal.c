@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of decimal.h that are used rarely: Eisel-Lemire out of line,
-// literals of more than 19 digits, and exact comparison by big integers of
-// bounded size. Any thread.
+// The parts of decimal.h that are used rarely: Eisel-Lemire out of line, literals of
+// more than 19 digits, and exact comparison by big integers of bounded size. Any thread.
 #include "json/decimal.h"
 
 #include "json/token.h"
@@ -129,8 +128,7 @@ static uint64_t long_bits(const fc_decimal_t *decimal, fc_binary_t format) {
   if (!cut.more) return low;
   uint64_t high = fc_eisel_lemire(cut.digits + 1, cut.exponent, format);
   if (low == high) return low;
-  // The value lies between two neighbours. Its place relative to their midpoint
-  // decides.
+  // The value lies between two neighbours. Its place relative to their midpoint decides.
   int exponent;
   uint64_t mantissa = take_apart(low, format, &exponent);
   int order = fc_decimal_compare(decimal, 2 * mantissa + 1, exponent - 1);

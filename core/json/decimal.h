@@ -43,9 +43,8 @@ extern const double fc_f64_powers[23];
 
 FC_INLINE bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-// 1 for a minus, else 0. Computed without a comparison, because the compiler
-// would merge its result into a register, and the processor would wait for that
-// register's old value.
+// 1 for a minus, else 0. Computed without a comparison, because the compiler would merge
+// its result into a register, and the processor would wait for that register's old value.
 FC_INLINE unsigned fc_minus(char c) {
   return (((unsigned)(unsigned char)c ^ '-') - 1) >> 31;
 }
@@ -194,8 +193,7 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
     mantissa &= ~UINT64_C(1);
   }
   mantissa = (mantissa + (mantissa & 1)) >> 1;
-  // The mantissa's hidden bit adds 1 to the exponent field; a carry adds
-  // another 1.
+  // The mantissa's hidden bit adds 1 to the exponent field; a carry adds another 1.
   uint64_t bits = ((uint64_t)(field - 1) << width) + mantissa;
   return bits < infinity ? bits : infinity;
 }

@@ -81,9 +81,8 @@ static bool is_zero(const fc_decimal_t *decimal) {
   return true;
 }
 
-// Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127. Its
-// bits are the exponent plus 127. False when the value is zero, negative or too
-// large.
+// Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127. Its bits
+// are the exponent plus 127. False when the value is zero, negative or too large.
 static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
   double value = fc_decimal_f64(decimal);
   if (!(value > 0) && (decimal->negative || is_zero(decimal))) return false;
@@ -241,9 +240,8 @@ static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
   return FC_OK;
 }
 
-// Converts a literal to a float type. False when the value is beyond the type's
-// greatest finite value, or when the type is f8E8M0FNU and the value is zero or
-// negative.
+// Converts a literal to a float type. False when the value is beyond the type's greatest
+// finite value, or when the type is f8E8M0FNU and the value is zero or negative.
 static bool parse_float(const fc_decimal_t *decimal, fc_dtype_t dtype,
                         void *out) {
   uint16_t bits;
@@ -465,8 +463,7 @@ DEFINE_QUICK_INTEGER(quick_u8, uint8_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u16, uint16_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u32, uint32_t, uint64_t, quick_u64)
 
-// For these types the vectors would save less than a twentieth of the time of a
-// call.
+// For these types the vectors would save less than a twentieth of the time of a call.
 #define quick_f64(p, out) NULL
 #define quick_f16(p, out) NULL
 #define quick_bf16(p, out) NULL
@@ -538,9 +535,8 @@ FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
   return true;
 }
 
-// Reads the literal at `p`. If a comma follows it, and after the comma a
-// literal that begins before `high`, reads both. *out_count becomes the number
-// of literals.
+// Reads the literal at `p`. If a comma follows it, and after the comma a literal
+// that begins before `high`, reads both. *out_count becomes the number of literals.
 FC_INLINE const char *quick_pair(const char *p, const char *high,
                                  const char *end, float out[2],
                                  size_t *out_count) {

@@ -58,9 +58,8 @@ size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
                            const char **cursor, const char *end, void *out,
                            size_t capacity, bool *out_at_element);
 
-// Prints `count` elements that are `stride` bytes apart, with commas between
-// them, at `out`, which has room for count * FC_NUMBER_CHARS_MAX. Returns the
-// end.
+// Prints `count` elements that are `stride` bytes apart, with commas between them,
+// at `out`, which has room for count * FC_NUMBER_CHARS_MAX. Returns the end.
 char *fc_number_print_run(fc_dtype_t dtype, const void *elements,
                           ptrdiff_t stride, size_t count, char *out);
 

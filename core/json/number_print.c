@@ -15,9 +15,8 @@
 FC_INLINE void store8(char *out, uint64_t word) { memcpy(out, &word, 8); }
 
 // The values of eight digits, the first in the low byte. value < 10^8. Each step splits
-// every lane n of the word in two: the quotient q by d stays in place, and the
-// remainder goes s bits above it. q + ((n - q * d) << s) is (n << s) - q * ((d << s) -
-// 1).
+// every lane n of the word in two: the quotient q by d stays in place, and the remainder
+// goes s bits above it. q + ((n - q * d) << s) is (n << s) - q * ((d << s) - 1).
 FC_INLINE uint64_t eight_digits(uint64_t value) {
   uint64_t high = (value * 109951163) >> 40;  // / 10000
   uint64_t fours = (value << 32) - high * ((UINT64_C(10000) << 32) - 1);
@@ -200,8 +199,7 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   int point = (int)(8 + nine - zeros) + value.exponent;
   values >>= 8 * zeros;
   int size = (int)(nine + significant(values));
-  // After this check the point has digits after it, and at most eight before
-  // it.
+  // After this check the point has digits after it, and at most eight before it.
   if (FC_UNLIKELY((unsigned)(point - POINT_LOW) > 8 - POINT_LOW ||
                   size <= point)) {
     return print_decimal(value, out);

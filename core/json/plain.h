@@ -7,9 +7,8 @@
 
 #include "json/decimal.h"
 
-// How many bytes from `p` on are ASCII and need no escape. The result may be
-// too low: eight bytes are checked at a time, so the last seven before `end`
-// may not count.
+// How many bytes from `p` on are ASCII and need no escape. The result may be too low:
+// eight bytes are checked at a time, so the last seven before `end` may not count.
 FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
   const uint64_t ones = UINT64_C(0x0101010101010101);
   const uint64_t high = UINT64_C(0x8080808080808080);
@@ -20,8 +19,7 @@ FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
     uint64_t slash = word ^ (ones * '\\');
     // A quote, a backslash, a control character or a byte that is not ASCII ends the
     // part. Its bit 7 is set in `found`. Bits above the lowest one that is set are not
-    // reliable, because a subtraction borrows from the next byte: only the lowest
-    // counts.
+    // reliable, because a subtraction borrows from the next byte: only the lowest counts.
     uint64_t found =
         ((word - ones * 0x20) | (quote - ones) | (slash - ones) | word) & high;
     if (found)

@@ -693,12 +693,10 @@ static bool is_element(fc_json_token_t kind, fc_dtype_t dtype) {
   }
 }
 
-// The number of elements that are read between two checks whether the call must
-// end.
+// The number of elements that are read between two checks whether the call must end.
 #define RUN_MAX ((size_t)16384)
 
-// Reads plain numbers. If the first type does not hold the next number, tries
-// the other.
+// Reads plain numbers. If the first type does not hold the next number, tries the other.
 static size_t read_run(fc_json_reader_t *reader, fc_dtype_t types[2], void *out,
                        size_t capacity, bool *out_at_element) {
   size_t run = fc_number_parse_run(types[0], reader->begin, &reader->cursor,

@@ -80,8 +80,7 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 fc_status_t fc_json_mismatch(const fc_json_reader_t *reader, fc_code_t code,
                              fc_json_token_t token, const char *expected,
                              fc_error_t *err);
-// Reads the next token, which must be `wanted`. If it is another one, fails
-// with `code`.
+// Reads the next token, which must be `wanted`. If it is another one, fails with `code`.
 fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,
                            fc_code_t code, fc_error_t *err);
 
@@ -130,8 +129,7 @@ static inline void fc_json_reader_watch(fc_json_reader_t *reader,
   reader->stop = stop;
 }
 
-// Copies the position of a reader, so that it can return there after looking
-// ahead.
+// Copies the position of a reader, so that it can return there after looking ahead.
 void fc_json_reader_copy(fc_json_reader_t *dest,
                          const fc_json_reader_t *source);
 
@@ -143,8 +141,7 @@ size_t fc_json_unescape(fc_str_t raw, char *out);
 // From time to time it checks whether the call must end.
 fc_status_t fc_json_unescape_text(const fc_json_reader_t *reader, char *out,
                                   size_t *out_size, fc_error_t *err);
-// True when the text of the last STRING or KEY, with its escapes decoded,
-// equals `plain`.
+// True when the text of the last STRING or KEY, with its escapes decoded, equals `plain`.
 bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain);
 
 // Writes the RFC 6901 pointer to the reader's position: the value or the key that was

@@ -34,11 +34,10 @@ const fc_quad_scale_t fc_quad_scales[256] = {
 // floor(log10(3/4 * 2^e))
 static int log10_pow2_below(int e) { return (e * 1262611 - 524031) >> 22; }
 
-// Chooses the decimal. The first pair of candidates are the two multiples of
-// 10^(k + 1) around the value, which are one digit shorter; the second are s *
-// 10^k and (s + 1) * 10^k. If exactly one of a pair lies inside [lower, upper],
-// it is chosen. Otherwise the one of the second pair that is nearest to the
-// value is chosen.
+// Chooses the decimal. The first pair of candidates are the two multiples of 10^(k +
+// 1) around the value, which are one digit shorter; the second are s * 10^k and (s +
+// 1) * 10^k. If exactly one of a pair lies inside [lower, upper], it is chosen.
+// Otherwise the one of the second pair that is nearest to the value is chosen.
 static inline fc_shortest_t choose(uint64_t lower, uint64_t value,
                                    uint64_t upper, int k) {
   uint64_t s = value / 4;

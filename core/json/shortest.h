@@ -7,15 +7,14 @@
 // doubles", 2020). Any thread.
 //
 // The usual case is one product. The idea is Schubfach's k, with the borders not scaled
-// but compared as distances, as in Victor Zverovich's Zmij and Russ Cox,
-// "Floating-Point Printing and Parsing Can Be Simple And Fast", 2026. Let v = m * 2^e,
-// 10^k <= 2^e < 10^(k+1), x = v / 10^k and d = 2^e / 10^k, so that 1 <= d < 10. All
-// decimals that are read back as v lie within d/2 of x. At most one multiple of ten is
-// among them. If there is one and x >= 10, it is the answer, one digit shorter (a
-// multiple of 100 would be the same number). Otherwise the answer is the integer
-// nearest to x, which is at most 1/2 away. To find either, only distances from x are
-// needed. They are known up to a few units of the last place; where such an error could
-// matter, Schubfach decides.
+// but compared as distances, as in Victor Zverovich's Zmij and Russ Cox, "Floating-Point
+// Printing and Parsing Can Be Simple And Fast", 2026. Let v = m * 2^e, 10^k <= 2^e <
+// 10^(k+1), x = v / 10^k and d = 2^e / 10^k, so that 1 <= d < 10. All decimals that are
+// read back as v lie within d/2 of x. At most one multiple of ten is among them. If
+// there is one and x >= 10, it is the answer, one digit shorter (a multiple of 100 would
+// be the same number). Otherwise the answer is the integer nearest to x, which is at
+// most 1/2 away. To find either, only distances from x are needed. They are known up to
+// a few units of the last place; where such an error could matter, Schubfach decides.
 #ifndef FARCALL_JSON_SHORTEST_H_
 #define FARCALL_JSON_SHORTEST_H_
 
@@ -41,9 +40,8 @@ fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
 FC_INLINE int fc_log10_pow2(int e) { return (e * 1262611) >> 22; }
 FC_INLINE int fc_log2_pow10(int e) { return (e * 1741647) >> 19; }
 
-// x = whole + fraction / 2^64; `half` is d / 2 in units of 2^-60. The error of
-// the fraction is less than `error`, in units of 2^-64. False if that error
-// could matter.
+// x = whole + fraction / 2^64; `half` is d / 2 in units of 2^-60. The error of the
+// fraction is less than `error`, in units of 2^-64. False if that error could matter.
 FC_INLINE bool fc_shortest_choose(uint64_t whole, uint64_t fraction,
                                   uint64_t half, uint64_t error,
                                   uint64_t *out_digits) {
@@ -54,8 +52,7 @@ FC_INLINE bool fc_shortest_choose(uint64_t whole, uint64_t fraction,
   int64_t side = (int64_t)(((whole - 10 * tens) << 60 | fraction >> 4) - five);
   int64_t down = side >> 63;  // -1: the multiple below is nearer
   int64_t inside = ((side ^ down) - down) - (int64_t)(five - half);
-  // No branch, because the processor could not predict which of the two is
-  // chosen.
+  // No branch, because the processor could not predict which of the two is chosen.
   uint64_t longer = (uint64_t)(inside >> 63);
   *out_digits = ((10 * (tens + 1 + (uint64_t)down)) & ~longer) |
                 ((whole + (fraction >> 63)) & longer);
@@ -86,8 +83,7 @@ FC_INLINE fc_shortest_t fc_shortest_f64(uint64_t mantissa, int exponent) {
   return fc_shortest_wide(mantissa, exponent, false, !(mantissa & 1));
 }
 
-// The usual case of fc_shortest_narrow: like fc_shortest_f64, for mantissa >=
-// 10.
+// The usual case of fc_shortest_narrow: like fc_shortest_f64, for mantissa >= 10.
 FC_INLINE fc_shortest_t fc_shortest_f32(uint32_t mantissa, int exponent) {
   int k = fc_log10_pow2(exponent);
   int shift = exponent + fc_log2_pow10(-k) + 1;

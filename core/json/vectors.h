@@ -198,8 +198,7 @@ FC_INLINE __m128d _mm_andnot_pd(__m128d a, __m128d b) {
 FC_INLINE __m128d _mm_cmplt_pd(__m128d a, __m128d b) {
   return OF_BITS(vcltq_f64(a, b));
 }
-// Converts between the low two 32-bit lanes and both f64; the other lanes
-// become 0.
+// Converts between the low two 32-bit lanes and both f64; the other lanes become 0.
 FC_INLINE __m128d _mm_cvtepi32_pd(__m128i v) {
   return vcvtq_f64_s64(vmovl_s32(vget_low_s32(S32(v))));
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes JSON into a sink: strings, base64, numbers, nested arrays. Text that
-// is sure to fit is written straight into the sink's span. Other text goes
-// through a small buffer, so that a sink can be filled to the last byte of its
-// limit. One thread at a time.
+// Writes JSON into a sink: strings, base64, numbers, nested arrays. Text that is sure to
+// fit is written straight into the sink's span. Other text goes through a small buffer,
+// so that a sink can be filled to the last byte of its limit. One thread at a time.
 #include "json/writer.h"
 
 #include "base/hex.h"
@@ -186,8 +185,7 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, const fc_stop_t *stop,
   uint32_t group = 0;
   size_t i = 0;
   FC_TRY(decode_text(fc_str_make(text.data, significant), &at, stop, &i, err));
-  // The rest is shorter than a group, or one of its first four characters is
-  // wrong.
+  // The rest is shorter than a group, or one of its first four characters is wrong.
   for (; i < significant; i++) {
     uint32_t value = base64_value(text.data[i]);
     if (value > 63) {
@@ -296,8 +294,7 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
     steps[i] = (ptrdiff_t)(strides ? (size_t)strides[i] * element_size : dense);
     dense *= (size_t)shape[i];
   }
-  // A dim of 0 contains no arrays, so it is written as if it were the innermost
-  // one.
+  // A dim of 0 contains no arrays, so it is written as if it were the innermost one.
   int32_t last = 0;
   while (last < rank - 1 && shape[last] != 0) last++;
   if (shape[last] == 0) memset(steps, 0, sizeof steps);  // data may be NULL

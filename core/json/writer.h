@@ -38,10 +38,9 @@ fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value, fc_error_t *err);
 fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
                                   const void *element, bool int_strings,
                                   fc_error_t *err);
-// Writes nested arrays, `rank` deep; for rank 0 only the element. `strides`
-// count elements, NULL means dense row-major; `data` is the address of element
-// (0,…,0). `rank` is at most FC_RANK_MAX. A dim of 0 contains no arrays: shape
-// (2, 0, 3) is [[],[]].
+// Writes nested arrays, `rank` deep; for rank 0 only the element. `strides` count
+// elements, NULL means dense row-major; `data` is the address of element (0,…,0). `rank`
+// is at most FC_RANK_MAX. A dim of 0 contains no arrays: shape (2, 0, 3) is [[],[]].
 fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
                                 const int64_t *shape, const int64_t *strides,
                                 const void *data, bool int_strings,

@@ -64,8 +64,7 @@ static const level_t kLevels[] = {
     {.name = NULL},
 };
 
-// Names that have a meaning on another architecture; some have one on this one,
-// too.
+// Names that have a meaning on another architecture; some have one on this one, too.
 static const char *const kForeign[] = {
 #define FC_CPU(name, ...) name,
 #if !defined(__x86_64__)
@@ -130,8 +129,7 @@ void fc_cpu_denormals_restore(uint64_t state) { _mm_setcsr((unsigned)state); }
 
 static uint64_t saved_state(void) { return 0; }
 
-// The system lists a feature only if it saves the registers that the feature
-// needs.
+// The system lists a feature only if it saves the registers that the feature needs.
 static bool is_there(const feature_t *feature, uint64_t state) {
   (void)state;
   return getauxval(feature->leaf) >> feature->reg_bit & 1;

@@ -32,8 +32,7 @@ fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
 // True when features have names on this architecture: on x86-64 and AArch64.
 extern const bool fc_cpu_has_names;
 // Does the same as fc_cpu_has, but `name` may also be a level of processors
-// ("x86-64-v3", cpu_level.def). NO for a name that only another architecture
-// has.
+// ("x86-64-v3", cpu_level.def). NO for a name that only another architecture has.
 fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name);
 
 // Checks a target feature list ("+avx2,-sse4a,+fma"). A feature is wanted if its last

@@ -227,9 +227,8 @@ static fc_status_t check_table(const fc_elf_t *elf, const table_t *table,
   return refuse(err, table->address, what);
 }
 
-// A table that is read while relocations are applied, or afterwards, must lie
-// where relocations cannot write. Otherwise a relocation could change it after
-// the check.
+// A table that is read while relocations are applied, or afterwards, must lie where
+// relocations cannot write. Otherwise a relocation could change it after the check.
 static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
                                   const char *what, fc_error_t *err) {
   if (!table->size ||
@@ -338,8 +337,7 @@ static fc_status_t read_dynamic(fc_elf_t *elf, table_t range, fc_error_t *err) {
   }
   if (elf->relro.size &&
       !segment_at(elf, elf->relro.address, elf->relro.size, PROT_READ)) {
-    // The linker rounded the end of the range up to a page, so it is cut to the
-    // segment.
+    // The linker rounded the end of the range up to a page, so it is cut to the segment.
     const segment_t *segment =
         segment_at(elf, elf->relro.address, 0, PROT_READ);
     if (!segment) return refuse(err, elf->relro.address, "stray relro range");

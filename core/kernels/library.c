@@ -414,8 +414,7 @@ static void run_part(void *argument, uint32_t part) {
   // caller's setting.
   const uint64_t state = fc_cpu_denormals_flush();
   // The first claim is made without reading the clock: a grid of few workgroups
-  // would read it only once, and the code that starts grids reads it between
-  // them.
+  // would read it only once, and the code that starts grids reads it between them.
   uint64_t deadline_ns = 0;
   while (!atomic_load_explicit(&run->failed, memory_order_relaxed)) {
     const uint64_t first =

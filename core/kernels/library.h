@@ -46,9 +46,8 @@ typedef struct fc_grid_t {
 
 // Takes over `take_elf`, also on failure. `constants` are the specialisation constants
 // of the executable; they are copied. FC_CODE_MODULE_LOAD when the library has no query
-// function, is of another version, has a damaged export table, needs imports or
-// features that are missing, was built for a sanitizer, or takes another number of
-// constants.
+// function, is of another version, has a damaged export table, needs imports or features
+// that are missing, was built for a sanitizer, or takes another number of constants.
 fc_status_t fc_library_open(fc_elf_t *take_elf, const fc_cpu_t *cpu,
                             const uint32_t *constants, size_t constant_count,
                             fc_allocator_t allocator,

@@ -115,8 +115,7 @@ static void forget(fc_batch_t *batch, uint32_t but) {
   }
 }
 
-// A cost falls quickly and rises slowly, because a disturbance only makes a
-// call longer.
+// A cost falls quickly and rises slowly, because a disturbance only makes a call longer.
 void fc_batch_learn(fc_batch_t *batch, uint32_t index, uint64_t ns) {
   fc_bucket_t *bucket = &batch->buckets[index];
   const uint64_t had = cost_of(bucket);

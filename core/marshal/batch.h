@@ -30,8 +30,7 @@ typedef struct fc_bucket_cost_t {
 void fc_batch_plan(const fc_bucket_cost_t *buckets, uint32_t count,
                    int64_t rows, uint64_t *out_uses);
 
-// A bucket, and the cost of its calls. Relaxed, because losing a sample does no
-// harm.
+// A bucket, and the cost of its calls. Relaxed, because losing a sample does no harm.
 typedef struct fc_bucket_t {
   int64_t rows;
   uint32_t row;  // of the signature's sizes

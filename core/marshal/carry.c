@@ -197,8 +197,7 @@ static size_t shape_size(const fc_tensor_t *tensor) {
   return (size_t)tensor->rank * sizeof *tensor->shape;
 }
 
-// Computes the bytes that a value needs besides its node, and adds them to
-// *total.
+// Computes the bytes that a value needs besides its node, and adds them to *total.
 static bool measure(const fc_value_t *value, size_t *out_size, size_t *total) {
   size_t count;
   *out_size = 0;
@@ -271,8 +270,7 @@ fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
   const size_t each = sizeof(fc_value_t) + sizeof(fc_carry_place_t);
   const size_t own_at = aligned(sizeof(head_t));
   const size_t nodes_at = own_at + aligned(own_size);
-  // These sums cannot overflow: all values are in the frame's memory, which is
-  // limited.
+  // These sums cannot overflow: all values are in the frame's memory, which is limited.
   uint64_t next = nodes_at + aligned(queue.count * each);
   size_t total = (size_t)next, size;
   for (size_t i = 0; i < queue.count; i++) {
@@ -300,8 +298,7 @@ fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
 // ---------------------------------------------------------------------------
 // A step
 
-// Copies a shape, because a function that writes outside its tensors must not
-// change it.
+// Copies a shape, because a function that writes outside its tensors must not change it.
 static fc_status_t pass_shape(const fc_carry_t *carry, fc_frame_t *frame,
                               uint32_t node, fc_error_t *err) {
   fc_tensor_t *tensor = &carry->nodes[node].tensor;

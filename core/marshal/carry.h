@@ -21,8 +21,7 @@ typedef struct fc_carry_place_t {
 
 typedef struct fc_carry_t fc_carry_t;
 struct fc_carry_t {
-  // The owner of the memory sets these before each use; zeroed: there is no
-  // memory yet.
+  // The owner of the memory sets these before each use; zeroed: there is no memory yet.
   uint8_t *data;  // aligned as a tensor
   size_t size;  // bytes to be kept until the next use, and moved with the block
   size_t capacity;  // bytes that there are
@@ -34,8 +33,7 @@ struct fc_carry_t {
   // the block has all values.
   fc_status_t (*lend)(const fc_carry_t *carry, fc_frame_t *frame,
                       fc_error_t *err);
-  // The members from here on belong to the carry: where the parts of the block
-  // are now.
+  // The members from here on belong to the carry: where the parts of the block are now.
   fc_value_t *nodes;  // the values of the flat call first, then items of lists
   fc_carry_place_t *places;  // of each node
   uint32_t count;

@@ -311,8 +311,7 @@ fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
   return FC_OK;
 }
 
-// Reads the value of the key `name`, which was just read. A container is only
-// opened.
+// Reads the value of the key `name`, which was just read. A container is only opened.
 static fc_status_t open_entry(fc_frame_t *frame, fc_level_t *level,
                               fc_str_t name, fc_error_t *err) {
   const fc_op_t *op = level->op;

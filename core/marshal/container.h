@@ -22,9 +22,8 @@ fc_status_t fc_dict_read(fc_frame_t *frame, fc_level_t *dict, fc_str_t name,
 fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
                           fc_error_t *err);
 
-// Fails because none of `keys` is the `what` that was just read. The message suggests
-// the nearest of `keys`, or lists them when none is near. Without keys the message is
-// `none`.
+// Fails because none of `keys` is the `what` that was just read. The message suggests the
+// nearest of `keys`, or lists them when none is near. Without keys the message is `none`.
 fc_status_t fc_container_unknown(fc_frame_t *frame, fc_code_t code,
                                  const char *what, fc_str_t name,
                                  const fc_plan_key_t *keys, uint32_t count,

@@ -13,8 +13,7 @@
 #include "value/gather.h"
 
 // Writers reserve more bytes than they use, so they may reserve this many bytes
-// beyond the limit. The bytes that were written are compared with the limit
-// itself.
+// beyond the limit. The bytes that were written are compared with the limit itself.
 #define RESERVE_SLACK ((size_t)4096)
 
 // ---------------------------------------------------------------------------
@@ -29,9 +28,8 @@ static fc_status_t over_limit(const fc_limited_t *limited, fc_error_t *err) {
                  "the answer is over the limit of %zu bytes", limited->limit);
 }
 
-// Opens a span of at least `need` bytes. The span is at most FC_STOP_STEP bytes if
-// `need` allows it. So the sink grows, and the deadline is checked, every FC_STOP_STEP
-// bytes.
+// Opens a span of at least `need` bytes. The span is at most FC_STOP_STEP bytes if `need`
+// allows it. So the sink grows, and the deadline is checked, every FC_STOP_STEP bytes.
 static void open_span(fc_limited_t *limited, size_t need) {
   fc_sink_t *inner = limited->inner;
   size_t left = limited->limit - limited->written + RESERVE_SLACK;
@@ -316,8 +314,7 @@ struct fc_raw_t {
   fc_str_t bytes;
 };
 
-// Writes "binary_data_size":n} and keeps the bytes, to write them after the
-// document.
+// Writes "binary_data_size":n} and keeps the bytes, to write them after the document.
 static fc_status_t defer(fc_encoder_t *encoder, fc_str_t bytes,
                          fc_error_t *err) {
   fc_frame_t *frame = encoder->frame;
@@ -462,8 +459,7 @@ static fc_status_t open_tuple(fc_encoder_t *encoder, const fc_op_t *op,
   return push(encoder, level, err);
 }
 
-// Opens a list without a declared type: as {"list":[…]} if the client wants
-// types.
+// Opens a list without a declared type: as {"list":[…]} if the client wants types.
 static fc_status_t open_dynamic(fc_encoder_t *encoder, const fc_value_t *value,
                                 fc_error_t *err) {
   bool typed = encoder->frame->options.results != FC_RESULTS_NESTED;
@@ -575,8 +571,7 @@ static fc_status_t write_value(fc_encoder_t *encoder, const fc_op_t *op,
   if (!op) return write_dynamic(encoder, value, err);
   if (!value) {
     if (op->kind == FC_TYPE_NULL) return put(encoder, FC_STR("null"), err);
-    // The plan gives every leaf except null a raw index or a place in its
-    // container.
+    // The plan gives every leaf except null a raw index or a place in its container.
     FC_ASSERT(op->kind == FC_TYPE_TUPLE || op->kind == FC_TYPE_DICT);
     return open_tuple(encoder, op, NULL, err);
   }

@@ -42,13 +42,11 @@ size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
 fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
                                 fc_error_t *err);
 
-// Writes one of the plan's outputs as JSON: as {"ref":…} if its value lies in
-// the store.
+// Writes one of the plan's outputs as JSON: as {"ref":…} if its value lies in the store.
 fc_status_t fc_encoder_output(fc_encoder_t *encoder, uint32_t output,
                               fc_error_t *err);
-// Finds the value of a leaf of the results. From now on messages name this
-// result. FC_CODE_BAD_RESULT when the function returned other lists than it
-// declares.
+// Finds the value of a leaf of the results. From now on messages name this result.
+// FC_CODE_BAD_RESULT when the function returned other lists than it declares.
 fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,
                             const fc_value_t **out_value, fc_error_t *err);
 // Checks a SCALAR, TENSOR or VECTOR and gives it as a dense tensor of its declared
@@ -68,8 +66,7 @@ fc_status_t fc_encoder_check_list(const fc_encoder_t *encoder,
 fc_status_t fc_encoder_dims(fc_encoder_t *encoder, const fc_op_t *op,
                             const fc_value_t *value, const int64_t **out_dims,
                             fc_error_t *err);
-// Checks a BYTES and gives its bytes, borrowed from `value`. Text must be
-// UTF-8.
+// Checks a BYTES and gives its bytes, borrowed from `value`. Text must be UTF-8.
 fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
                              const fc_value_t *value, fc_str_t *out_bytes,
                              fc_error_t *err);

@@ -56,8 +56,7 @@ static fc_status_t disagrees(fc_frame_t *frame, const fc_fill_t *fill,
   return fc_json_locate(&frame->reader, status, err);
 }
 
-// The number of a dim in messages. For a row it is the number in the whole
-// tensor.
+// The number of a dim in messages. For a row it is the number in the whole tensor.
 static int shown_dim(const fc_fill_t *fill, int32_t dim) {
   return (int)dim + (fill->op ? fill->op->lead : 0);
 }
@@ -204,8 +203,7 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
   return FC_OK;
 }
 
-// Reads up to `want` numbers of one array. Where both signs are accepted, it
-// reads both.
+// Reads up to `want` numbers of one array. Where both signs are accepted, it reads both.
 static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                             size_t *out_count, fc_json_token_t *out_stop,
                             fc_error_t *err) {

@@ -36,9 +36,8 @@ typedef struct fc_fill_t {
 // of an error about a wrong number of elements.
 fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code);
 // Places memory for as many elements as the dims say, but for no more than the rest of
-// the document can hold, so that a short body cannot request a large tensor. If a dim
-// is unknown, the memory is small and grows as elements are read.
-// FC_CODE_TENSOR_TOO_LARGE.
+// the document can hold, so that a short body cannot request a large tensor. If a dim is
+// unknown, the memory is small and grows as elements are read. FC_CODE_TENSOR_TOO_LARGE.
 fc_status_t fc_fill_place(fc_frame_t *frame, fc_fill_t *fill, fc_error_t *err);
 // Reads the value, whose first token was just read: arrays fill->rank deep, or for rank
 // 0 an element without brackets.
@@ -61,8 +60,7 @@ fc_status_t fc_fill_decode(fc_frame_t *frame, const fc_op_t *op,
 // Reads one element of any type, whose first token was just read.
 fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
                             fc_json_token_t token, void *out, fc_error_t *err);
-// The rank that the brackets of a value show; the value's first token was just
-// read.
+// The rank that the brackets of a value show; the value's first token was just read.
 int32_t fc_fill_rank(const fc_frame_t *frame, fc_json_token_t token,
                      fc_dtype_t dtype);
 // Fails because a tensor has more than `limit` elements.

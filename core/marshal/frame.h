@@ -203,8 +203,7 @@ fc_status_t fc_frame_check_shape(fc_frame_t *frame,
                                  fc_error_t *err);
 // The number of empty arrays that are written for a shape with a dim of 0: the
 // product of the dims before the first 0. These arrays take no memory but are
-// printed. For a shape without a 0, the number of elements. SIZE_MAX on
-// overflow.
+// printed. For a shape without a 0, the number of elements. SIZE_MAX on overflow.
 size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
 // The most elements one tensor of this type may have.
 static inline size_t fc_frame_element_limit(const fc_frame_t *frame,
@@ -213,8 +212,7 @@ static inline size_t fc_frame_element_limit(const fc_frame_t *frame,
   size_t by_count = frame->limits.tensor_elements;
   return by_size < by_count ? by_size : by_count;
 }
-// The size that a dim must have: its own, or that of its name; -1 if it is
-// unknown.
+// The size that a dim must have: its own, or that of its name; -1 if it is unknown.
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
 // Notes that dim `dim` of `op` has `size`. If the dim is named and the size of the name
 // is still unknown, `size` is the name's size from now on.

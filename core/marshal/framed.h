@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call document with raw bytes behind it, in and out. The elements of a tensor
-// {"dtype","shape","binary_data_size":n} and the bytes of a BYTES
-// {"binary_data_size":n} follow the document, in its order. Called by a worker, on a
-// frame that was begun, in place of fc_frame_decode and fc_frame_encode. docs/http.md
-// has the rules.
+// {"dtype","shape","binary_data_size":n} and the bytes of a BYTES {"binary_data_size":n}
+// follow the document, in its order. Called by a worker, on a frame that was begun, in
+// place of fc_frame_decode and fc_frame_encode. docs/http.md has the rules.
 #ifndef FARCALL_MARSHAL_FRAMED_H_
 #define FARCALL_MARSHAL_FRAMED_H_
 

@@ -190,8 +190,7 @@ void fc_guarded_free(fc_frame_t *frame) {
   fc_guard_arena_close(&frame->guarded.arena);
 }
 
-// Reserves memory for the measured copies. Those that share a page are taken
-// first.
+// Reserves memory for the measured copies. Those that share a page are taken first.
 static fc_status_t open_arena(fc_guarded_t *guarded, fc_error_t *err) {
   size_t shared = 0, total;
   if (guarded->shared) shared = fc_guard_extent(guarded->shared, 64);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stores inputs, and writes the messages about wrong inputs that all protocols
-// share.
+// Stores inputs, and writes the messages about wrong inputs that all protocols share.
 #include "marshal/inputs.h"
 #include "marshal/bytes.h"
 

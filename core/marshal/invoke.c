@@ -85,8 +85,7 @@ fc_status_t fc_frame_call(fc_frame_t *frame, const fc_invoke_t *invoke,
   FC_TRY(FC_UNLIKELY(plan->batch != NULL) ? call_bucket(frame, err)
                                           : call_backend(frame, err));
   FC_TRY(fc_written_check(frame, arguments, err));
-  // With alignment 1 tensors end at the page, so there is no fill that could be
-  // read.
+  // With alignment 1 tensors end at the page, so there is no fill that could be read.
   if (frame->guard && plan->signature->alignment > 1) {
     FC_TRY(fc_guarded_check(frame, results, frame->result_room, err));
   }

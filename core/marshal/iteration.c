@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of steps. What it needs from run to run lies in the carry: a state, then
-// lists of feeds, of results to write, and of words that say how to reach the leaves of
-// trees.
+// The loop of steps. What it needs from run to run lies in the carry: a state, then lists
+// of feeds, of results to write, and of words that say how to reach the leaves of trees.
 #include "marshal/iteration.h"
 
 #include "base/float_format.h"
@@ -131,8 +130,7 @@ static fc_status_t find_pairs(fc_frame_t *frame, const fc_repeat_t *repeat,
   return FC_OK;
 }
 
-// Leaves out values of the store and values that each step places. A fed value
-// is a copy.
+// Leaves out values of the store and values that each step places. A fed value is a copy.
 static void leave_out(fc_frame_t *frame, const fc_repeat_t *repeat,
                       const pair_t *pairs) {
   const fc_plan_t *plan = frame->plan;
@@ -333,8 +331,7 @@ static fc_status_t fail_damaged(fc_error_t *err) {
                  "what the call keeps between its steps is damaged");
 }
 
-// Checks the carry, since a process that runs the module's code may have
-// written to it.
+// Checks the carry, since a process that runs the module's code may have written to it.
 static fc_status_t open_carry(fc_carry_t *carry, const fc_plan_t *plan,
                               fc_error_t *err) {
   FC_TRY(fc_carry_open(carry, plan, err));
@@ -386,8 +383,7 @@ static fc_status_t write_done(fc_encoder_t *encoder, const fc_iteration_t *it,
 // ---------------------------------------------------------------------------
 // "until"
 
-// True when two elements are the same number: 0 equals -0, and any NaN equals
-// any NaN.
+// True when two elements are the same number: 0 equals -0, and any NaN equals any NaN.
 static bool same_part(fc_dtype_t dtype, const uint8_t *a, const uint8_t *b) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const fc_float_format_t *format = &fc_float_formats[dtype];
@@ -434,8 +430,7 @@ static fc_status_t cannot(const fc_encoder_t *encoder, const feed_t *feed,
                  owner, why);
 }
 
-// Checks what the types leave open. The names of dims are compared when the
-// step begins.
+// Checks what the types leave open. The names of dims are compared when the step begins.
 static fc_status_t check_tensor(const fc_encoder_t *encoder, const feed_t *feed,
                                 const fc_op_t *to, const fc_tensor_t *tensor,
                                 size_t count, fc_error_t *err) {
@@ -665,8 +660,7 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
     if (err) *err = failed;
     return status;
   }
-  // A value that could not be stored may have moved the block, so the view is
-  // made again.
+  // A value that could not be stored may have moved the block, so the view is made again.
   view_of(carry).state->error = failed;
   return FC_OK;
 }

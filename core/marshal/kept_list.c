@@ -122,8 +122,7 @@ static fc_status_t put_elements(writer_t *writer, const fc_tensor_t *tensor,
   return FC_OK;
 }
 
-// Describes a part, and counts its elements. False: a store cannot hold such a
-// value.
+// Describes a part, and counts its elements. False: a store cannot hold such a value.
 static bool describe(const fc_value_t *value, node_t *node, size_t *out_count) {
   const fc_tensor_t *tensor = &value->tensor;
   size_t size = 0;

@@ -18,10 +18,9 @@ fc_status_t fc_kept_list_measure(fc_frame_t *frame, const fc_value_t *value,
 fc_status_t fc_kept_list_write(fc_frame_t *frame, const fc_value_t *value,
                                const fc_op_t *op, void *to,
                                fc_error_t *err) FC_MUST_CHECK;
-// Makes the value of a row of kind LIST, whose bytes lie at `data`. The tensors and
-// bytes in the value stay there. FC_CODE_TYPE_MISMATCH when the value does not have the
-// type `op`, which may be of any kind; FC_CODE_INTERNAL when the bytes are not a valid
-// list.
+// Makes the value of a row of kind LIST, whose bytes lie at `data`. The tensors and bytes
+// in the value stay there. FC_CODE_TYPE_MISMATCH when the value does not have the type
+// `op`, which may be of any kind; FC_CODE_INTERNAL when the bytes are not a valid list.
 fc_status_t fc_kept_list_read(fc_frame_t *frame, const fc_op_t *op,
                               const fc_store_row_t *row, void *data,
                               fc_value_t *dest, fc_error_t *err) FC_MUST_CHECK;

@@ -64,8 +64,7 @@ static bool is_position(fc_str_t text) {
   return true;
 }
 
-// Records that `head` and the walk's path form a path to the leaf that is added
-// next.
+// Records that `head` and the walk's path form a path to the leaf that is added next.
 static fc_status_t add_path(walk_t *walk, fc_str_t head, bool by_position,
                             fc_error_t *err) {
   const fc_str_t tail = fc_text_str(&walk->path);

@@ -19,9 +19,8 @@ typedef struct fc_leaf_way_t {
   const uint32_t *sizes;  // and how many items each of those lists has
 } fc_leaf_way_t;
 
-// One path of a leaf. Each leaf has a path that begins with the number of its
-// argument or result (`by_position`). Most leaves also have one that begins
-// with the name.
+// One path of a leaf. Each leaf has a path that begins with the number of its argument
+// or result (`by_position`). Most leaves also have one that begins with the name.
 typedef struct fc_leaf_path_t {
   fc_str_t path;
   uint32_t leaf;

@@ -16,8 +16,7 @@
 // model (model.h). Errors about an input or output point at it: "/inputs/1".
 fc_status_t fc_message_decode(fc_frame_t *frame, fc_str_t body,
                               fc_error_t *err);
-// Call it only after fc_message_decode. Every output has one raw entry, in
-// order.
+// Call it only after fc_message_decode. Every output has one raw entry, in order.
 fc_status_t fc_message_encode(fc_frame_t *frame, fc_str_t model,
                               fc_str_t version, fc_sink_t *sink,
                               fc_error_t *err);

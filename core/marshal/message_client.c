@@ -4,8 +4,7 @@
 #include "base/proto.h"
 #include "marshal/oip_read.h"
 
-// The numbers of the raw tensors, in a request and in a response, and their
-// tags.
+// The numbers of the raw tensors, in a request and in a response, and their tags.
 enum { REQUEST_RAW = 7, RESPONSE_RAW = 6 };
 #define TAG(number) ((char)((number) << 3 | FC_PROTO_BYTES))
 
@@ -134,8 +133,7 @@ static fc_str_t between(const char *begin, const char *end) {
   return fc_str_make(begin, (size_t)(end - begin));
 }
 
-// Writes a name as a path, even if it looks like a path or a position: "=a~1b" for
-// "a/b".
+// Writes a name as a path, even if it looks like a path or a position: "=a~1b" for "a/b".
 static fc_status_t put_path(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, FC_STR("="), err));
   for (size_t i = 0; i < name.size; i++) {

@@ -10,8 +10,7 @@
 
 #include "marshal/message.h"
 
-// A function whose arguments and results are the same tensors. The caller destroys
-// both.
+// A function whose arguments and results are the same tensors. The caller destroys both.
 typedef struct fc_echo_t {
   fc_signature_t *signature;
   fc_plan_t *plan;

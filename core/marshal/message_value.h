@@ -8,8 +8,7 @@
 #include "base/proto.h"
 #include "marshal/inputs.h"
 
-// The field of a message that has the elements of a type. Texts are
-// FC_PROTO_BYTES.
+// The field of a message that has the elements of a type. Texts are FC_PROTO_BYTES.
 typedef struct fc_elements_t {
   uint32_t number;  // 0: none has; they come raw
   uint8_t wire;     // fc_proto_type_t of one

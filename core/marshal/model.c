@@ -196,8 +196,7 @@ static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
 
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err) {
-  // A plan is const to the threads that share it; its model is the only part
-  // they change.
+  // A plan is const to the threads that share it; its model is the only part they change.
   fc_plan_t *own = (fc_plan_t *)(uintptr_t)plan;
   fc_model_t *model = atomic_load_explicit(&own->model, memory_order_acquire);
   if (!model) {

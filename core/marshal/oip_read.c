@@ -284,8 +284,7 @@ static fc_status_t read_datatype(request_t *request, input_t *input,
   return status;
 }
 
-// Reads "data", whose key was just read. null counts as a member that was left
-// out.
+// Reads "data", whose key was just read. null counts as a member that was left out.
 static fc_status_t read_data(request_t *request, input_t *input,
                              fc_error_t *err) {
   fc_frame_t *frame = request->frame;
@@ -344,8 +343,7 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
     return read_object(request, kInputParameters,
                        FC_ARRAY_COUNT(kInputParameters), input, err);
   }
-  // One look ahead is enough: a second one would see only some of the same
-  // members.
+  // One look ahead is enough: a second one would see only some of the same members.
   if (!input->tensor && !input->looked) {
     look_for(request, input, "name", false, note_name);
   }
@@ -373,8 +371,7 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
 
 static fc_status_t take_raw(request_t *request, input_t *input,
                             fc_error_t *err) {
-  // An empty tensor has no bytes, so the start of the raw bytes need not be
-  // known.
+  // An empty tensor has no bytes, so the start of the raw bytes need not be known.
   if (!request->has_raw && input->raw_size) {
     return fail_framing(request, err,
                         "raw bytes need Inference-Header-Content-Length");
@@ -626,8 +623,7 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
 // No document: the body is the one input
 
 // Finds the dims of an input that has `size` bytes. At most one dim may be open
-// (dynamic or named); its size follows from `size`. fc_typed_take checks the
-// rest.
+// (dynamic or named); its size follows from `size`. fc_typed_take checks the rest.
 static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, bool one,
                              size_t size, fc_error_t *err) {
   int32_t open = -1;
@@ -708,8 +704,7 @@ bool fc_oip_is_raw(const fc_frame_t *frame) {
   return false;
 }
 
-// A document that is cut off is not an error here: an "id" before the cut
-// counts.
+// A document that is cut off is not an error here: an "id" before the cut counts.
 fc_str_t fc_oip_find_id(fc_str_t document) {
   fc_json_reader_t reader;
   fc_json_token_t token;

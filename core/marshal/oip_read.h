@@ -30,8 +30,7 @@ typedef struct fc_oip_t {
   uint8_t *forms;   // FC_OIP_*, by output; ABSENT until the request names it
 } fc_oip_t;
 
-// Begins a request: its inputs, and frame->oip, which is valid as long as the
-// call.
+// Begins a request: its inputs, and frame->oip, which is valid as long as the call.
 fc_status_t fc_oip_begin(fc_frame_t *frame, fc_inputs_t *inputs,
                          fc_oip_t **out_oip, fc_error_t *err);
 // Does the same as fc_inputs_find, except that a single input may have any name, since

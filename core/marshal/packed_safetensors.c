@@ -131,8 +131,7 @@ static fc_status_t write_head(fc_sink_t *sink, const fc_packed_item_t *items,
   return put(sink, "}", err);
 }
 
-// The header is padded with spaces, so that the data begins at a multiple of 64
-// bytes.
+// The header is padded with spaces, so that the data begins at a multiple of 64 bytes.
 static fc_status_t write_file(fc_encoder_t *encoder, fc_text_t *head,
                               const fc_packed_item_t *items, uint32_t count,
                               fc_error_t *err) {

@@ -13,8 +13,7 @@
 #include "base/utf8.h"
 #include "base/width.h"
 
-// The same walk is done twice: first it counts, with the pools NULL, then it
-// fills them.
+// The same walk is done twice: first it counts, with the pools NULL, then it fills them.
 typedef struct compiler_t {
   const fc_signature_t *signature;
   fc_op_t *ops;

@@ -88,8 +88,7 @@ struct fc_plan_t {
   const fc_op_t *root_dict;  // the root of a root_tree signature that is a DICT
   // The last input, if it is a DICT that takes the keywords of a call; else NULL.
   const fc_plan_param_t *rest;
-  // The values that the client gets: results, then final contents of OUT and
-  // INOUT.
+  // The values that the client gets: results, then final contents of OUT and INOUT.
   const fc_plan_param_t *outputs;
   uint32_t output_count;
   uint32_t final_count;  // of those, final contents

@@ -7,8 +7,7 @@
 
 #include "marshal/frame.h"
 
-// The content of the string or key just read, unescaped. It is valid as long as the
-// call.
+// The content of the string or key just read, unescaped. It is valid as long as the call.
 fc_status_t fc_read_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);
 // Reads the name of a value of a store.
@@ -20,8 +19,7 @@ fc_status_t fc_read_name(fc_frame_t *frame, fc_str_t *out_name,
 // function may write to it.
 fc_status_t fc_read_stored(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
                            fc_value_t *dest, fc_error_t *err);
-// Reads {"ref":NAME}, whose key was just read, to its end, and calls
-// fc_read_stored.
+// Reads {"ref":NAME}, whose key was just read, to its end, and calls fc_read_stored.
 fc_status_t fc_read_reference(fc_frame_t *frame, const fc_op_t *op,
                               fc_value_t *dest, fc_error_t *err);
 // Fails because the member `name` of a value is missing.

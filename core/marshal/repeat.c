@@ -160,8 +160,7 @@ enum { UNTIL_EQUALS, UNTIL_RESULT, UNTIL_COUNT };
 static const fc_plan_key_t kUntil[UNTIL_COUNT] = {
     {{"equals", 6}, NULL, UNTIL_EQUALS}, {{"result", 6}, NULL, UNTIL_RESULT}};
 
-// Finds "result" in the object that was just opened, and returns to its
-// beginning.
+// Finds "result" in the object that was just opened, and returns to its beginning.
 static fc_status_t look_ahead(fc_frame_t *frame, fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
   fc_json_token_t token;
@@ -345,8 +344,7 @@ static fc_status_t read_emit(fc_frame_t *frame, fc_error_t *err) {
   }
 }
 
-// Makes each step write all results, unless the document chooses some of them
-// later.
+// Makes each step write all results, unless the document chooses some of them later.
 static fc_status_t emit_all(fc_frame_t *frame, fc_error_t *err) {
   fc_repeat_t *repeat = frame->repeat;
   const uint32_t count = frame->plan->output_count;

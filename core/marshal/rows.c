@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of any number of rows, made of several calls of buckets (batch.h). Its
-// arguments are slices of the decoded arguments. A slice is copied only if the code
-// cannot use it where it lies, or if the last call has more rows than are left. Then
-// the last row is repeated, so that the additional rows are valid if that row is.
-// Results are gathered in one place each. The largest buckets are called first. So only
-// the last call can have additional rows, and a copy that one call needed has enough
-// room for the next.
+// A call of any number of rows, made of several calls of buckets (batch.h). Its arguments
+// are slices of the decoded arguments. A slice is copied only if the code cannot use it
+// where it lies, or if the last call has more rows than are left. Then the last row is
+// repeated, so that the additional rows are valid if that row is. Results are gathered in
+// one place each. The largest buckets are called first. So only the last call can have
+// additional rows, and a copy that one call needed has enough room for the next.
 #include "marshal/frame.h"
 #include "value/gather.h"
 

@@ -32,8 +32,7 @@ static uint32_t find_only(const fc_signature_t *signature) {
   return count == 1 ? only : UINT32_MAX;
 }
 
-// Does not grow, so that a text of an error message is cut where its fixed
-// memory ends.
+// Does not grow, so that a text of an error message is cut where its fixed memory ends.
 static fc_status_t stop(fc_sink_t *sink, size_t need, fc_error_t *err) {
   (void)sink;
   (void)need;

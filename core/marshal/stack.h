@@ -33,11 +33,10 @@ typedef struct fc_stack_call_t {
 } fc_stack_call_t;
 
 // Makes the calls of `count` frames, 1 to FC_STACK_MAX, on `whole`, which was begun for
-// their plan (fc_frame_begin). The first frame must stack with each other. Their
-// results point into `whole` until its fc_frame_end, and no other call of the instance
-// may be made before. If it fails, the frames are unchanged: each may be invoked by
-// itself. FC_CODE_TENSOR_TOO_LARGE and FC_CODE_RESULT_TOO_LARGE are about the rows
-// together.
+// their plan (fc_frame_begin). The first frame must stack with each other. Their results
+// point into `whole` until its fc_frame_end, and no other call of the instance may be
+// made before. If it fails, the frames are unchanged: each may be invoked by itself.
+// FC_CODE_TENSOR_TOO_LARGE and FC_CODE_RESULT_TOO_LARGE are about the rows together.
 fc_status_t fc_frame_invoke_stack(fc_frame_t *whole, fc_frame_t *const *frames,
                                   uint32_t count, const fc_stack_call_t *call,
                                   fc_error_t *err) FC_MUST_CHECK;

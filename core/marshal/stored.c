@@ -343,8 +343,7 @@ static fc_status_t place_state(fc_frame_t *frame, const fc_plan_state_t *state,
   return status;
 }
 
-// Places the arguments that are state. Called when all other arguments are
-// there.
+// Places the arguments that are state. Called when all other arguments are there.
 static fc_status_t place_states(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   for (uint32_t i = 0; i < plan->state_count; i++) {
@@ -442,9 +441,8 @@ static fc_status_t stage(fc_encoder_t *encoder, fc_stored_keep_t *keep,
              : FC_OK;
 }
 
-// The final contents of an argument that was given by reference are in the store
-// already, unless the function got a copy. Then they are kept under the name of the
-// reference.
+// The final contents of an argument that was given by reference are in the store already,
+// unless the function got a copy. Then they are kept under the name of the reference.
 static fc_status_t add_finals(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   const fc_signature_t *signature = plan->signature;

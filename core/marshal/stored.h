@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of a store (state/store.h) in a call: those that a document names by
-// {"ref":…}, results that it keeps, and state, which the function has even if no
-// document names it. Private to the marshaller and to the code that runs calls; belongs
-// to one call.
+// Values of a store (state/store.h) in a call: those that a document names by {"ref":…},
+// results that it keeps, and state, which the function has even if no document names it.
+// Private to the marshaller and to the code that runs calls; belongs to one call.
 #ifndef FARCALL_MARSHAL_STORED_H_
 #define FARCALL_MARSHAL_STORED_H_
 
@@ -46,8 +45,7 @@ typedef struct fc_stored_loan_t {
   uint32_t raw;  // argument
   uint32_t row;
 } fc_stored_loan_t;
-// Finds the next loan from *raw on, and moves *raw after it. False: there is
-// none.
+// Finds the next loan from *raw on, and moves *raw after it. False: there is none.
 bool fc_stored_next_loan(const fc_frame_t *frame, uint32_t *raw,
                          fc_stored_loan_t *out_loan);
 // Ends the loan: the argument gets a copy of the value, and writes to the copy

@@ -14,9 +14,8 @@
 // into rows.
 fc_status_t fc_tf_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
 // Writes the answer in the form of the request: {"predictions":…} for "instances",
-// {"outputs":…} for "inputs". FC_CODE_SHAPE_MISMATCH when the request came in rows, and
-// a result has no dim that can be cut into rows, or results have different numbers of
-// rows.
+// {"outputs":…} for "inputs". FC_CODE_SHAPE_MISMATCH when the request came in rows, and a
+// result has no dim that can be cut into rows, or results have different numbers of rows.
 fc_status_t fc_tf_encode(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_MARSHAL_TF_H_

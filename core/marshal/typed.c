@@ -182,10 +182,9 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
 // three bytes for each of its n rows: "[],".
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
-// Checks a shape whose dims are all known: the rank, equal dims where names require
-// them, the size of the tensor, and the rows of an empty one. While the type of the
-// elements is unknown, the size is also unknown: the code that reads the elements
-// checks it.
+// Checks a shape whose dims are all known: the rank, equal dims where names require them,
+// the size of the tensor, and the rows of an empty one. While the type of the elements is
+// unknown, the size is also unknown: the code that reads the elements checks it.
 static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                fc_error_t *err) {
   const fc_op_t *op = typed->op;

@@ -18,8 +18,7 @@ enum {
 typedef struct fc_typed_t {
   const fc_op_t *op;
   const fc_str_t *members;  // their names, "" for one that the protocol lacks
-  // The stated type, else the declared one; fc_typed_state prefers the declared
-  // one.
+  // The stated type, else the declared one; fc_typed_state prefers the declared one.
   fc_dtype_t dtype;
   bool has_shape;
   int32_t rank;
@@ -57,9 +56,8 @@ fc_status_t fc_typed_measure(fc_frame_t *frame, const fc_typed_t *typed,
                              fc_str_t bytes, size_t *out_count,
                              fc_error_t *err);
 // Makes `bytes` the elements. They belong to the call, so the function may get
-// them without a copy and write to them; they are copied if they are not
-// aligned as the function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE,
-// _TENSOR_TOO_LARGE.
+// them without a copy and write to them; they are copied if they are not aligned
+// as the function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err);
 

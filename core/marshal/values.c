@@ -155,8 +155,7 @@ fc_status_t fc_values_put(fc_str_t name, fc_allocator_t allocator,
 // ---------------------------------------------------------------------------
 // Reading
 
-// The part of a tensor that a slice selects. Its strides are those of the whole
-// tensor.
+// The part of a tensor that a slice selects. Its strides are those of the whole tensor.
 static fc_status_t view(fc_frame_t *frame, const fc_op_t *op,
                         const fc_store_row_t *row, const int64_t *first,
                         uint8_t *data, fc_value_t *out, fc_error_t *err) {
@@ -216,8 +215,7 @@ fc_status_t fc_values_read(const fc_values_t *values, fc_frame_t *frame,
 // ---------------------------------------------------------------------------
 // Writing
 
-// Reads a value whose token was just read. Its kind must be one that a store
-// can hold.
+// Reads a value whose token was just read. Its kind must be one that a store can hold.
 static fc_status_t read_value(fc_frame_t *frame, fc_json_token_t token,
                               fc_error_t *err) {
   const fc_op_t *op = frame->plan->inputs[0].op;

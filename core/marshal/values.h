@@ -37,8 +37,7 @@ fc_status_t fc_values_put(fc_str_t name, fc_allocator_t allocator,
                           fc_error_t *err) FC_MUST_CHECK;
 void fc_values_deinit(fc_values_t *values);  // zeroed is allowed
 
-// Makes the values the results of the frame's call. In JSON they state their
-// types.
+// Makes the values the results of the frame's call. In JSON they state their types.
 fc_status_t fc_values_read(const fc_values_t *values, fc_frame_t *frame,
                            fc_error_t *err);
 

@@ -48,8 +48,7 @@ static fc_status_t fill_leaf(fc_frame_t *frame, fc_value_t *value,
   return FC_OK;
 }
 
-// Copies values; *out_items becomes the copies, whose bits are still to be
-// filled.
+// Copies values; *out_items becomes the copies, whose bits are still to be filled.
 static fc_status_t copy_items(fc_frame_t *frame, const fc_value_t *values,
                               size_t count, items_t *out_items,
                               fc_error_t *err) {

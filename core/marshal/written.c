@@ -44,8 +44,7 @@ static fc_status_t sum_value(fc_frame_t *frame, fc_value_t *value,
                              fc_error_t *err) {
   size_t count, size;
   const fc_tensor_t *tensor = &value->tensor;
-  // Elements of odd widths are passed in another form: packed, or
-  // zero-extended.
+  // Elements of odd widths are passed in another form: packed, or zero-extended.
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   if (value->kind != FC_VALUE_TENSOR || !fc_tensor_is_dense(tensor) ||
       fc_width_is_odd(info) ||
@@ -82,8 +81,7 @@ static bool is_answered(const fc_frame_t *frame, const fc_value_t *argument) {
   return false;
 }
 
-// Lists the arguments before or after this one as a sidecar does: "{}" for
-// each, or "…".
+// Lists the arguments before or after this one as a sidecar does: "{}" for each, or "…".
 static void list_others(char *text, size_t size, uint32_t count, bool before) {
   *text = '\0';
   for (uint32_t i = 0; i < count && count <= SHOWN_MAX; i++) {
@@ -130,9 +128,8 @@ static bool is_due(fc_frame_t *frame) {
   return (frame->dice >> 32) % FC_WRITTEN_EVERY == 0;
 }
 
-// Counts a call that was compared. A call that ended earlier, or is begun again, does
-// not count. If another thread counts at the same time, only one of the two calls
-// counts.
+// Counts a call that was compared. A call that ended earlier, or is begun again, does not
+// count. If another thread counts at the same time, only one of the two calls counts.
 static void count(fc_frame_t *frame) {
   fc_plan_t *plan = counts_of(frame);
   uint32_t compared =

@@ -9,8 +9,7 @@
 
 #include "marshal/frame.h"
 
-// In each process the first calls of a function are compared, then one of so
-// many.
+// In each process the first calls of a function are compared, then one of so many.
 #define FC_WRITTEN_FIRST 16
 #define FC_WRITTEN_EVERY 1024
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds and checks memref descriptors. Until sizes and strides are known to be valid,
-// the arithmetic on them is checked for overflow, because a module may return any
-// values.
+// the arithmetic on them is checked for overflow, because a module may return any values.
 #include "memref/descriptor.h"
 
 #include <inttypes.h>

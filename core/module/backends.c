@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of all kinds of modules, and the choice of the kind of a file
-// (backends.h).
+// The list of all kinds of modules, and the choice of the kind of a file (backends.h).
 #include "module/backends.h"
 
 #include <errno.h>
@@ -101,8 +100,7 @@ fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
   if (named) return named->probe(head, err);
   const fc_file_kind_t *kind = fc_file_kind(head, path);
   if (!kind) kind = fc_file_kind_named(path);
-  // A file that looks like a module, but that no backend takes, is treated as
-  // unknown.
+  // A file that looks like a module, but that no backend takes, is treated as unknown.
   return kind && kind->use != FC_FILE_MODULE ? fail_known(kind, path, err)
                                              : fail_unknown(backends, err);
 }

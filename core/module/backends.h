@@ -8,16 +8,14 @@
 #include "farcall/backend.h"
 
 // Finds the first backend of the list whose probe accepts the bytes of `file`,
-// which is open for reading. Reads at most FC_PROBE_SIZE bytes. If no probe
-// accepts them, `err` is from the backend whose suffix `path` has, if there is
-// one.
+// which is open for reading. Reads at most FC_PROBE_SIZE bytes. If no probe accepts
+// them, `err` is from the backend whose suffix `path` has, if there is one.
 fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
                                fc_str_t path, int file,
                                const fc_backend_t **out_backend,
                                fc_error_t *err);
 
-// FC_INVALID_ARGUMENT when no backend of the list has one of the options; `err`
-// names it.
+// FC_INVALID_ARGUMENT when no backend of the list has one of the options; `err` names it.
 fc_status_t fc_backends_check(const fc_backend_t *const *backends,
                               const fc_setting_t *settings, size_t count,
                               fc_error_t *err);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The struct behind fc_call_t (farcall/call.h), for call.c and
-// call_arguments.c.
+// The struct behind fc_call_t (farcall/call.h), for call.c and call_arguments.c.
 #ifndef FARCALL_CORE_MODULE_CALL_STATE_H_
 #define FARCALL_CORE_MODULE_CALL_STATE_H_
 
@@ -9,8 +8,7 @@
 #include "marshal/leaves.h"
 #include "module/instance.h"
 
-// Memory that grows as needed, and is freed with the call. Growing loses its
-// contents.
+// Memory that grows as needed, and is freed with the call. Growing loses its contents.
 typedef struct fc_call_buffer_t {
   void *data;
   size_t size;
@@ -42,8 +40,7 @@ struct fc_call_t {
   fc_call_buffer_t *kept_buffers;
 };
 
-// Adds to the error the argument that it is about, and the part of that
-// argument.
+// Adds to the error the argument that it is about, and the part of that argument.
 fc_status_t fc_call_locate(const fc_call_t *call, uint32_t leaf,
                            fc_status_t status, fc_error_t *err);
 // Sets the arguments whose type has only one value.

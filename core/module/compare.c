@@ -199,8 +199,7 @@ static bool is_tolerated(compare_t *compare, bool exact,
   const uint64_t a = (uint64_t)both[0].step, b = (uint64_t)both[1].step;
   const uint64_t ulp = both[0].step < both[1].step ? b - a : a - b;
   if (ulp == 0 || exact) return ulp == 0;  // 0 and -0 have one step
-  // Different whole numbers may be equal as doubles, so the difference in steps
-  // is used.
+  // Different whole numbers may be equal as doubles, so the difference in steps is used.
   const double absolute =
       both[0].is_whole ? (double)ulp : fabs(both[0].value - both[1].value);
   if (absolute > out->max_absolute) out->max_absolute = absolute;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The examples of one function, and the generated call for a function that has
-// none.
+// The examples of one function, and the generated call for a function that has none.
 #include <stdio.h>
 
 #include "abi/render.h"

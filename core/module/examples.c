@@ -54,8 +54,7 @@ static fc_status_t check_name(const fc_expectations_t *examples, size_t index,
   return FC_OK;
 }
 
-// Checks the number of results: those of the function, and the arguments that
-// it writes.
+// Checks the number of results: those of the function, and the arguments that it writes.
 static fc_status_t check_count(const fc_function_t *function,
                                const fc_expectations_t *examples, size_t index,
                                fc_allocator_t allocator, fc_error_t *err) {
@@ -173,8 +172,7 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
                              fc_error_t *err) {
   static const char kWord[] = "\"examples\"";
   *out_examples = NULL;
-  // Few sidecars have examples, and some are large, so the word is searched
-  // first.
+  // Few sidecars have examples, and some are large, so the word is searched first.
   if (!sidecar.size ||
       !memmem(sidecar.data, sidecar.size, kWord, sizeof kWord - 1)) {
     return FC_OK;
@@ -183,8 +181,7 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
   yyjson_doc *doc =
       yyjson_read_opts((char *)(uintptr_t)sidecar.data, sidecar.size,
                        YYJSON_READ_NUMBER_AS_RAW, &alc, NULL);
-  // The backend has parsed it before, so parsing fails only when memory is
-  // short.
+  // The backend has parsed it before, so parsing fails only when memory is short.
   if (!doc) return fc_fail_memory(err);
   yyjson_val *list = yyjson_obj_get(yyjson_doc_get_root(doc), "examples");
   fc_expectations_t *made = NULL;

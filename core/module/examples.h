@@ -23,8 +23,7 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
 const fc_expected_call_t *fc_examples_next(const fc_expectations_t *examples,
                                            fc_str_t function,
                                            const fc_expected_call_t *after);
-// Writes the names of a function's examples as a list. The function must have
-// an example.
+// Writes the names of a function's examples as a list. The function must have an example.
 fc_status_t fc_examples_put_names(const fc_expectations_t *examples,
                                   fc_str_t function, fc_sink_t *sink,
                                   fc_error_t *err) FC_MUST_CHECK;

@@ -121,8 +121,7 @@ static fc_status_t keep_body(const reader_t *reader, yyjson_val *root,
   const size_t room = parts[0].size + parts[1].size + 32;
   char *text = fc_arena_alloc(&reader->made->arena, room, 1);
   if (!text) return fc_fail_memory(reader->err);
-  // Every function takes arguments by position, but not every function takes
-  // "kwargs".
+  // Every function takes arguments by position, but not every function takes "kwargs".
   const int size =
       values[1] ? snprintf(text, room, "{\"args\":%.*s,\"kwargs\":%.*s}",
                            FC_STR_ARG(parts[0]), FC_STR_ARG(parts[1]))

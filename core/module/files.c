@@ -63,9 +63,8 @@ static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
   return FC_OK;
 }
 
-// Notes the file's size and its time of writing. fc_files_read calls it before
-// it hashes the file, and fc_files_hash calls it afterwards, so a change in
-// between is noticed.
+// Notes the file's size and its time of writing. fc_files_read calls it before it hashes
+// the file, and fc_files_hash calls it afterwards, so a change in between is noticed.
 static fc_status_t note_time(const fc_snapshot_t *file,
                              fc_file_digest_t *digest, fc_error_t *err) {
   struct stat info;

@@ -25,8 +25,7 @@ typedef struct fc_file_kind_t {
   const char *way;  // what to do instead, of DATA and FOREIGN
 } fc_file_kind_t;
 
-// The number of bytes of a file that are examined. Further bytes would not
-// help.
+// The number of bytes of a file that are examined. Further bytes would not help.
 #define FC_FILE_HEAD 4096
 
 // Finds the kind by the file's first bytes. Its name only chooses between kinds that

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads tests from the sidecar or a file; examples that have results are added
-// to them.
+// Reads tests from the sidecar or a file; examples that have results are added to them.
 #include "module/proof.h"
 
 #include <stdio.h>

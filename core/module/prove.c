@@ -105,8 +105,7 @@ static void put_float(prover_t *prover, fc_dtype_t dtype, size_t size,
   else *at = (uint8_t)(kSmall[beside] | (beside ? 0 : throw_dice(prover) % 8));
 }
 
-// Fills a row. Integers may be indices, so they are 0 or 1, except those of 8
-// bits.
+// Fills a row. Integers may be indices, so they are 0 or 1, except those of 8 bits.
 static void fill_row(prover_t *prover, fc_dtype_t dtype, beside_t beside,
                      uint8_t *at, size_t size) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
@@ -326,9 +325,8 @@ static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
 // ---------------------------------------------------------------------------
 // Rows
 
-// True when an element agrees with that of a row computed alone. The bits of a
-// NaN are not compared. *out_differs: the two differ, but no more than the
-// function allows.
+// True when an element agrees with that of a row computed alone. The bits of a NaN are
+// not compared. *out_differs: the two differ, but no more than the function allows.
 static bool agrees(const fc_sized_t *wish, fc_dtype_t dtype, const uint8_t *at,
                    const uint8_t *alone, bool *out_differs) {
   double is = 0, was = 0;
@@ -465,8 +463,7 @@ static fc_status_t try_all(prover_t *prover) {
   return FC_OK;
 }
 
-// True when two tensors have the same type and shape, and agree element by
-// element.
+// True when two tensors have the same type and shape, and agree element by element.
 static bool is_same(const fc_sized_t *wish, const fc_tensor_t *tensor,
                     const fc_tensor_t *alone, fc_arena_t *arena) {
   size_t count, size;

@@ -103,8 +103,7 @@ void fc_state_end(fc_state_t *state, bool succeeded) {
   }
   desk->count = state->before.count;
   memcpy(desk->rows, state->before.rows, desk->count * sizeof *desk->rows);
-  // Places that the call took stay unused, because a view of them may still
-  // exist.
+  // Places that the call took stay unused, because a view of them may still exist.
   fc_store_punch(state->file, state->next, desk->next - state->next);
   state->next = desk->next;
 }

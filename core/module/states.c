@@ -48,8 +48,7 @@ static fc_status_t differ(fc_str_t state, const fc_function_t *first,
                  FC_STR_ARG(state), names[0], names[1]);
 }
 
-// Adds the states of a function. They must agree with earlier states of the
-// same name.
+// Adds the states of a function. They must agree with earlier states of the same name.
 static fc_status_t add(states_t *states, size_t index, fc_error_t *err) {
   const fc_function_t *function = &states->functions.first[index];
   const fc_signature_t *signature = function->signature;

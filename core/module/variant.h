@@ -23,10 +23,9 @@ typedef struct fc_variants_t {
   uint32_t chosen;  // index in `files`; FC_VARIANTS_MAX: the module's own file
 } fc_variants_t;
 
-// Reads the variants of the module at `path` from the text of its sidecar, and
-// chooses one for `cpu`. A variant may have the name of the module's own file:
-// then it is that file. FC_CODE_ABI_METADATA names the place of an error as a
-// JSON pointer.
+// Reads the variants of the module at `path` from the text of its sidecar, and chooses
+// one for `cpu`. A variant may have the name of the module's own file: then it is that
+// file. FC_CODE_ABI_METADATA names the place of an error as a JSON pointer.
 fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
                               fc_allocator_t allocator, fc_variants_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
@@ -36,8 +35,7 @@ fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
 fc_status_t fc_variants_read(int sidecar, fc_str_t path, fc_cpu_t *cpu,
                              fc_allocator_t allocator, fc_variants_t *out,
                              fc_error_t *err) FC_MUST_CHECK;
-// Writes the path of a variant, in the folder of `path`. False when the path is too
-// long.
+// Writes the path of a variant, in the folder of `path`. False when the path is too long.
 bool fc_variant_path(fc_str_t path, const char *file, char *out,
                      size_t capacity) FC_MUST_CHECK;
 

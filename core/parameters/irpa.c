@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// IREE's parameter archive, version 0 (schemas/parameter_archive.h): one or
-// more headers, each with a table of packed entries and two segments. Every
-// offset in the file is checked against the file's size. Called by
-// parameters.c.
+// IREE's parameter archive, version 0 (schemas/parameter_archive.h): one or more
+// headers, each with a table of packed entries and two segments. Every offset in
+// the file is checked against the file's size. Called by parameters.c.
 #include "parameters/parameters.h"
 
 #include "base/load.h"

@@ -39,8 +39,7 @@ fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
 void fc_parameters_close(fc_parameters_t *archive);  // a zeroed archive is
                                                      // allowed
 
-// Does the same as fc_parameters_open for an archive in memory, which is
-// borrowed.
+// Does the same as fc_parameters_open for an archive in memory, which is borrowed.
 fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
                                 size_t size, fc_allocator_t allocator,
                                 fc_error_t *err) FC_MUST_CHECK;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of tensors that callers made, and copies for calls that may be ended
-// meanwhile: from time to time a copy checks whether its call must end (fc_stop_look).
-// Any thread.
+// Checks of tensors that callers made, and copies for calls that may be ended meanwhile:
+// from time to time a copy checks whether its call must end (fc_stop_look). Any thread.
 #ifndef FARCALL_VALUE_GATHER_H_
 #define FARCALL_VALUE_GATHER_H_
 

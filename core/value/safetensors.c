@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader behind safetensors.h, used for bodies of calls and archives of
-// parameters.
+// The reader behind safetensors.h, used for bodies of calls and archives of parameters.
 #include "value/safetensors.h"
 
 #include "base/load.h"

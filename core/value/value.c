@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Views of elements: their size, whether they are dense, and a dense copy of a
-// view that is not. Used by the marshaller and the backends, any thread. The
-// functions do not allocate, and do not check that `data` holds what the shape
-// says.
+// Views of elements: their size, whether they are dense, and a dense copy of a view
+// that is not. Used by the marshaller and the backends, any thread. The functions
+// do not allocate, and do not check that `data` holds what the shape says.
 #include "value/gather.h"
 
 #include <inttypes.h>
@@ -78,8 +77,7 @@ bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
   return true;
 }
 
-// True when every element lies in the half of the address space that belongs to
-// programs.
+// True when every element lies in the half of the address space that belongs to programs.
 static bool is_addressable(const fc_tensor_t *tensor, size_t total) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
   int64_t low = 0, high = (int64_t)total, at = (int64_t)(uintptr_t)tensor->data;

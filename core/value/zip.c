@@ -40,9 +40,8 @@ static bool has(fc_str_t file, uint64_t at, uint64_t size) {
   return at <= file.size && size <= file.size - at;
 }
 
-// Finds the end record: the last one whose comment reaches to the end of the
-// file. Other bytes may look like the record's mark by chance, but are unlikely
-// to state that size.
+// Finds the end record: the last one whose comment reaches to the end of the file. Other
+// bytes may look like the record's mark by chance, but are unlikely to state that size.
 static bool find_end(fc_str_t file, size_t *out_at) {
   if (file.size < END_SIZE) return false;
   const size_t last = file.size - END_SIZE;
@@ -196,9 +195,8 @@ static void put_u32(uint8_t *out, uint32_t value) {
   put_u16(out + 2, value >> 16);
 }
 
-// Writes the part that both heads of an entry (its own, and the directory's)
-// have in common, from "version needed" on. The date is 1980-01-01, the
-// earliest possible one.
+// Writes the part that both heads of an entry (its own, and the directory's) have in
+// common, from "version needed" on. The date is 1980-01-01, the earliest possible one.
 static void put_facts(uint8_t *out, const fc_zip_part_t *part) {
   const uint32_t size = (uint32_t)(part->head.size + part->data.size);
   memset(out, 0, 26);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Zip files in memory, as far as .npz files need them: entries that are stored
-// or deflated, found through the directory at the end. Nothing in a file is
-// believed before it is checked. Not supported: files of 4 GiB, several parts,
-// encryption. Any thread.
+// Zip files in memory, as far as .npz files need them: entries that are stored or
+// deflated, found through the directory at the end. Nothing in a file is believed before
+// it is checked. Not supported: files of 4 GiB, several parts, encryption. Any thread.
 #ifndef FARCALL_VALUE_ZIP_H_
 #define FARCALL_VALUE_ZIP_H_
 
@@ -25,9 +24,8 @@ typedef struct fc_zip_entry_t {
   bool deflated;
 } fc_zip_entry_t;
 
-// Finds the directory. This function and the two below fail with
-// FC_CODE_BINARY_FRAMING when the file is not such a zip file; the message says
-// what is wrong.
+// Finds the directory. This function and the two below fail with FC_CODE_BINARY_FRAMING
+// when the file is not such a zip file; the message says what is wrong.
 fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err);
 // Reads the next entry of the directory. *out_more is false when there is none,
 // and then *out_entry is not set.

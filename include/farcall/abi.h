@@ -32,10 +32,9 @@ typedef struct fc_raw_counts_t {
 // ---------------------------------------------------------------------------
 // V1: {"a":[…],"r":[…],"v":1}
 
-// A single slist, stuple or sdict result is taken as inlined: its children are
-// the raw results. It is not, if `counts` says that the function returns one
-// value and the record has another number of children. The parse fails if the
-// counts agree with neither form.
+// A single slist, stuple or sdict result is taken as inlined: its children are the raw
+// results. It is not, if `counts` says that the function returns one value and the record
+// has another number of children. The parse fails if the counts agree with neither form.
 fc_status_t fc_v1_parse(fc_str_t text, fc_raw_counts_t counts,
                         fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_v1_mangle(const fc_signature_t *signature, fc_sink_t *sink,
@@ -96,8 +95,7 @@ fc_status_t fc_raw_print_text(fc_str_t text, fc_sink_t *sink,
 // ---------------------------------------------------------------------------
 // The canonical JSON read back (what fc_signature_print_json writes)
 
-// An error has a byte offset only if the text is not JSON; other errors name
-// the member.
+// An error has a byte offset only if the text is not JSON; other errors name the member.
 fc_status_t fc_signature_parse_json(fc_str_t text, fc_builder_t *builder,
                                     fc_error_t *err) FC_MUST_CHECK;
 

@@ -65,8 +65,7 @@ typedef struct fc_module_source_t {
 // value counts.
 fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 
-// What limits the time of one call of a function, as known before the call
-// begins.
+// What limits the time of one call of a function, as known before the call begins.
 typedef enum fc_bound_t {
   FC_BOUND_NONE,    // nothing
   FC_BOUND_BUDGET,  // the call's budget (fc_budget_t), if it has one
@@ -144,9 +143,8 @@ typedef struct fc_backend_t {
   const char *kind;    // "native", "vm"
   const char *title;   // "shared object", "IREE module", for messages
   const char *suffix;  // ".so", ".vmfb": files of a directory that are loaded
-  // This replaces the suffix of a module's file name in the name of its
-  // sidecar, the file that describes the module or names its arguments. NULL:
-  // this kind has no sidecars.
+  // This replaces the suffix of a module's file name in the name of its sidecar, the file
+  // that describes the module or names its arguments. NULL: this kind has no sidecars.
   const char *sidecar_suffix;
   // The names of the kind's options, NULL-terminated. NULL: it has no options.
   const char *const *settings;
@@ -155,11 +153,10 @@ typedef struct fc_backend_t {
   // memory. Every file is copied, whatever its size, if this is 0 or if
   // fc_module_options_t.admit is set.
   size_t sealed_max;
-  // Tells by the first FC_PROBE_SIZE bytes of a file whether it is of this
-  // kind. `head` is the whole file if that is shorter, and is never empty. If
-  // the file is not of this kind, `err` says what is missing. When no kind
-  // takes a file, the error is that of the kind whose suffix the file has, if
-  // there is one.
+  // Tells by the first FC_PROBE_SIZE bytes of a file whether it is of this kind.
+  // `head` is the whole file if that is shorter, and is never empty. If the file
+  // is not of this kind, `err` says what is missing. When no kind takes a file,
+  // the error is that of the kind whose suffix the file has, if there is one.
   fc_status_t (*probe)(fc_str_t head, fc_error_t *err);
   // Opens, checks and decodes a module. May run the module's constructors,
   // unless the source says describe_native.

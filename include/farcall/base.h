@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vocabulary that every layer shares: status, error, string, allocator,
-// arena, sink, checked arithmetic, small floats, time. This header needs no
-// other layer. An object is used by one thread at a time, unless a comment says
-// otherwise.
+// The vocabulary that every layer shares: status, error, string, allocator, arena,
+// sink, checked arithmetic, small floats, time. This header needs no other layer.
+// An object is used by one thread at a time, unless a comment says otherwise.
 #ifndef FARCALL_BASE_H_
 #define FARCALL_BASE_H_
 
@@ -29,8 +28,7 @@ extern "C" {
 #define FC_UNLIKELY(x) (x)
 #endif
 
-// Names for what C and C++ spell differently. FC_MAKE(type){…} is a value of
-// that type.
+// Names for what C and C++ spell differently. FC_MAKE(type){…} is a value of that type.
 #if defined(__cplusplus)
 #define FC_MAKE(type) type
 #define FC_NORETURN [[noreturn]]
@@ -191,9 +189,8 @@ typedef struct fc_error_t {
 // Clears `err` to FC_OK. NULL is allowed.
 void fc_error_reset(fc_error_t *err);
 
-// Writes the code, its status and the message; clears everything else. Returns
-// the code's status, which is never FC_OK, since `code` must not be
-// FC_CODE_NONE. `err` may be NULL.
+// Writes the code, its status and the message; clears everything else. Returns the code's
+// status, which is never FC_OK, since `code` must not be FC_CODE_NONE. `err` may be NULL.
 fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...)
     FC_PRINTF(3, 4);
 
@@ -205,8 +202,7 @@ fc_status_t fc_fail_as(fc_error_t *err, fc_code_t code, fc_status_t status,
 // FC_CODE_OUT_OF_MEMORY, for an allocation that failed.
 fc_status_t fc_fail_memory(fc_error_t *err);
 
-// These functions add details to an error that fc_fail just wrote. `err` may be
-// NULL.
+// These functions add details to an error that fc_fail just wrote. `err` may be NULL.
 void fc_error_expected(fc_error_t *err, const char *format, ...)
     FC_PRINTF(2, 3);
 // Escapes and cuts: client text may be passed as it came.
@@ -239,10 +235,9 @@ FC_NORETURN void fc_assert_fail(const char *text, const char *file, int line);
 // ---------------------------------------------------------------------------
 // Memory
 
-// A source of memory, chosen by the code that creates an object. `allocate` returns
-// NULL only when out of memory: for size 0 it returns a block. The memory is not
-// zeroed; `alignment` is a power of two. `release` accepts NULL. Any thread may call
-// both.
+// A source of memory, chosen by the code that creates an object. `allocate` returns NULL
+// only when out of memory: for size 0 it returns a block. The memory is not zeroed;
+// `alignment` is a power of two. `release` accepts NULL. Any thread may call both.
 typedef struct fc_allocator_t {
   void *context;
   void *(*allocate)(void *context, size_t size, size_t alignment);

@@ -58,8 +58,7 @@ fc_status_t fc_instance_create(fc_module_t *module,
                                const fc_instance_options_t *options,
                                fc_instance_t **out_instance,
                                fc_error_t *err) FC_MUST_CHECK;
-// The calls made with the instance stay valid until they are destroyed. NULL is
-// allowed.
+// The calls made with the instance stay valid until they are destroyed. NULL is allowed.
 void fc_instance_destroy(fc_instance_t *instance);
 
 // ---------------------------------------------------------------------------
@@ -67,9 +66,8 @@ void fc_instance_destroy(fc_instance_t *instance);
 
 typedef struct fc_call_t fc_call_t;
 
-// Fails with FC_CODE_FUNCTION_NOT_FOUND, which names the nearest function if
-// one is near, or with FC_CODE_UNSUPPORTED_TYPE, which says why the function is
-// not callable.
+// Fails with FC_CODE_FUNCTION_NOT_FOUND, which names the nearest function if one is
+// near, or with FC_CODE_UNSUPPORTED_TYPE, which says why the function is not callable.
 fc_status_t fc_call_create(fc_instance_t *instance, const char *function,
                            fc_call_t **out_call, fc_error_t *err) FC_MUST_CHECK;
 void fc_call_destroy(fc_call_t *call);  // NULL is allowed
@@ -77,17 +75,15 @@ void fc_call_destroy(fc_call_t *call);  // NULL is allowed
 // The function, with its signature.
 const fc_function_t *fc_call_function(const fc_call_t *call);
 
-// A place for one value: an argument or a result, or a part of an argument or
-// result that is a tuple, list or dict. A leaf never changes, and lives as long
-// as the call.
+// A place for one value: an argument or a result, or a part of an argument or result
+// that is a tuple, list or dict. A leaf never changes, and lives as long as the call.
 typedef struct fc_leaf_t {
-  // The path names the leaf: first the name of its argument or result, then the keys
-  // and indices that lead to the leaf: "image", "boxes/3/score". In a name or key `~1`
-  // stands for a slash and `~0` for a tilde. The position, "0", replaces an empty key,
-  // and a name that is empty or has digits only. The functions below accept the
-  // position of any argument or result instead of its name, but not instead of another
-  // key. If a result and the final contents of an argument have the same path, use
-  // their positions.
+  // The path names the leaf: first the name of its argument or result, then the keys and
+  // indices that lead to the leaf: "image", "boxes/3/score". In a name or key `~1` stands
+  // for a slash and `~0` for a tilde. The position, "0", replaces an empty key, and a
+  // name that is empty or has digits only. The functions below accept the position of any
+  // argument or result instead of its name, but not instead of another key. If a result
+  // and the final contents of an argument have the same path, use their positions.
   const char *path;
   fc_type_kind_t kind;
   fc_dtype_t dtype;     // of a SCALAR, TENSOR or VECTOR; NONE: any
@@ -185,12 +181,11 @@ typedef struct fc_run_options_t {
   const fc_cancel_t *cancel;  // must outlive the run
 } fc_run_options_t;
 
-// Runs the function with the arguments set. NULL as `options`: the defaults. The
-// results of every call of the instance become invalid. The run checks the deadline and
-// `cancel` in loops and calls of bytecode, and between batches of workgroups of the
-// bytecode's kernels (FC_DEADLINE_EXCEEDED, FC_CANCELLED); it never checks them while
-// the machine code of a .so runs. FC_CODE_MISSING_ARGUMENT names the first argument
-// that is not set.
+// Runs the function with the arguments set. NULL as `options`: the defaults. The results
+// of every call of the instance become invalid. The run checks the deadline and `cancel`
+// in loops and calls of bytecode, and between batches of workgroups of the bytecode's
+// kernels (FC_DEADLINE_EXCEEDED, FC_CANCELLED); it never checks them while the machine
+// code of a .so runs. FC_CODE_MISSING_ARGUMENT names the first argument that is not set.
 fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
                         fc_error_t *err) FC_MUST_CHECK;
 

@@ -13,9 +13,8 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// A signature compiled into a row of steps that decoding and encoding both
-// execute. Immutable. The plan keeps a pointer to the signature, which must
-// outlive it.
+// A signature compiled into a row of steps that decoding and encoding both execute.
+// Immutable. The plan keeps a pointer to the signature, which must outlive it.
 typedef struct fc_plan_t fc_plan_t;
 fc_status_t fc_plan_create(const fc_signature_t *signature,
                            fc_allocator_t allocator, fc_plan_t **out_plan,
@@ -48,10 +47,9 @@ typedef struct fc_placer_t {
   // Keeps the first `size` bytes of the newest block, which was placed with
   // `placed` bytes, and gives back the rest.
   void (*commit)(void *context, void *memory, size_t placed, size_t size);
-  // Gives the newest block, which has `placed` bytes, `size` bytes, or makes a new
-  // block of that size that begins with the first `used` bytes of the old one. Returns
-  // NULL when out of memory, and then the block is unchanged. The member itself may be
-  // NULL.
+  // Gives the newest block, which has `placed` bytes, `size` bytes, or makes a new block
+  // of that size that begins with the first `used` bytes of the old one. Returns NULL
+  // when out of memory, and then the block is unchanged. The member itself may be NULL.
   void *(*extend)(void *context, void *memory, size_t placed, size_t used,
                   size_t size);
 } fc_placer_t;

@@ -32,18 +32,16 @@ typedef struct fc_module_options_t {
   // one of the options. Borrowed.
   const fc_setting_t *settings;
   size_t setting_count;
-  // A file of more bytes than this is hashed only when fc_module_hash is
-  // called, unless it has a sidecar, which may name its hash. 0: every file is
-  // hashed.
+  // A file of more bytes than this is hashed only when fc_module_hash is called,
+  // unless it has a sidecar, which may name its hash. 0: every file is hashed.
   uint64_t hash_max;
-  // Called before a file is used, with the SHA-256 of its bytes (64 hex digits): for
-  // the module's file (of variants, the chosen one) and its sidecars. To refuse the
-  // file, the function fails. Files of any size are then copied to sealed memory and
-  // hashed at once, so that the bytes that run are those that were asked about. A
-  // module that names libraries outside the system's folders, for example by $ORIGIN,
-  // is refused, because these libraries are not asked about. fc_module_load_files does
-  // not ask about the sidecar. NULL: every file may be used. Called on the thread that
-  // loads.
+  // Called before a file is used, with the SHA-256 of its bytes (64 hex digits): for the
+  // module's file (of variants, the chosen one) and its sidecars. To refuse the file,
+  // the function fails. Files of any size are then copied to sealed memory and hashed at
+  // once, so that the bytes that run are those that were asked about. A module that
+  // names libraries outside the system's folders, for example by $ORIGIN, is refused,
+  // because these libraries are not asked about. fc_module_load_files does not ask about
+  // the sidecar. NULL: every file may be used. Called on the thread that loads.
   fc_status_t (*admit)(void *context, const char *sha256, fc_error_t *err);
   void *admit_context;
 } fc_module_options_t;
@@ -115,10 +113,9 @@ fc_str_t fc_module_get_digest(const fc_module_t *module);
 // A hash of the file's bytes and the canonical JSON of a function. Archives of weights
 // (vm.parameters) are not in the hash. "" until the file is hashed.
 fc_str_t fc_function_get_digest(const fc_function_t *function);
-// Hashes the file of a module that was not hashed when it was loaded
-// (hash_max). One thread at a time may call this, while others use the module.
-// FC_CODE_MODULE_PATH when the file cannot be read or was written to since the
-// module was loaded.
+// Hashes the file of a module that was not hashed when it was loaded (hash_max). One
+// thread at a time may call this, while others use the module. FC_CODE_MODULE_PATH
+// when the file cannot be read or was written to since the module was loaded.
 fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
 // The module's own descriptors, valid as long as the module. If the same
 // program loads them with the same path and options (describe_native may

@@ -71,9 +71,8 @@ struct fc_value_t {
 // overflows, or when a dim is negative.
 bool fc_shape_count(const int64_t *shape, int32_t rank, fc_dtype_t dtype,
                     size_t *out_count, size_t *out_size);
-// True when the elements lie as in a dense row-major array. This is always so
-// without strides or without elements. The stride of a dim of size 1 does not
-// matter.
+// True when the elements lie as in a dense row-major array. This is always so without
+// strides or without elements. The stride of a dim of size 1 does not matter.
 bool fc_tensor_is_dense(const fc_tensor_t *tensor);
 // Copies a strided view into dense row-major memory of the tensor's own size.
 void fc_tensor_gather(const fc_tensor_t *tensor, void *dest);

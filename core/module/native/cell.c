@@ -8,8 +8,7 @@
 
 size_t fc_vector_size(const fc_signature_t *signature, const fc_type_t *type) {
   size_t count, size = 0;
-  // This cannot overflow: the reader of types accepts only vectors of a few
-  // rows.
+  // This cannot overflow: the reader of types accepts only vectors of a few rows.
   (void)fc_shape_count(fc_signature_dims(signature, type), type->rank,
                        (fc_dtype_t)type->dtype, &count, &size);
   return size;

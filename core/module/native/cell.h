@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of arguments and results of a memref-shaped function: the layout
-// of result structures, scalars in their cells, argument descriptors. Memory
-// for one call comes from its arena. Used by the native backend; runs no code
-// of the module.
+// The memory of arguments and results of a memref-shaped function: the layout of
+// result structures, scalars in their cells, argument descriptors. Memory for one
+// call comes from its arena. Used by the native backend; runs no code of the module.
 #ifndef FARCALL_MODULE_NATIVE_CELL_H_
 #define FARCALL_MODULE_NATIVE_CELL_H_
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loading: the checks before dlopen, dlopen itself, and redirecting the module's
-// references to malloc and similar functions. References are redirected by rewriting
-// the addresses that the loader put into the module's offset table and data. The
-// snapshot is immutable, so what the file says about these places also holds for the
-// loaded image.
+// references to malloc and similar functions. References are redirected by rewriting the
+// addresses that the loader put into the module's offset table and data. The snapshot is
+// immutable, so what the file says about these places also holds for the loaded image.
 #include "module/native/dylib.h"
 
 #include <dlfcn.h>
@@ -21,8 +20,7 @@
 #include "module/native/shim.h"
 
 // RTLD_DEEPBIND: a module's own functions must be found before the process's.
-// Sanitizers cannot work with it, because their malloc is found through the
-// process.
+// Sanitizers cannot work with it, because their malloc is found through the process.
 #if FC_SANITIZED
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL)
 #define PLACE_OF_HEAP(handle) ((void)(handle), RTLD_DEFAULT)
@@ -274,9 +272,8 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
-    // The module imports functions that can make threads. On such a thread the
-    // hooks use the process's malloc, but a call would free that memory with
-    // the module's free.
+    // The module imports functions that can make threads. On such a thread the hooks use
+    // the process's malloc, but a call would free that memory with the module's free.
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "its malloc is not the process's; unload what replaces "
                    "malloc (LD_PRELOAD)");

@@ -324,8 +324,7 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
   running->values = running->borrowed + count;
   running->stack = running->words + count + values;
   running->cells = fc_arena_alloc_array(arena, count, sizeof *running->cells);
-  // Zeroed, so that a result that the function does not write is a null
-  // address.
+  // Zeroed, so that a result that the function does not write is a null address.
   running->structure =
       zeroed(arena, function->structure.size + sizeof(fc_scalar_t));
   if (!running->cells || !running->structure) return fc_fail_memory(err);
@@ -555,11 +554,10 @@ static bool is_near_frame(const uint8_t *data) {
   return (at > frame ? at - frame : frame - at) < most;
 }
 
-// True for memory on this thread's stack. Generated code returns such an address only
-// if a function returns a pointer to its own stack frame. Used only for memory about
-// which nothing else is known. The first thread is treated separately, since
-// pthread_getattr_np would look for its stack in /proc, which a worker process may not
-// read.
+// True for memory on this thread's stack. Generated code returns such an address only if
+// a function returns a pointer to its own stack frame. Used only for memory about which
+// nothing else is known. The first thread is treated separately, since pthread_getattr_np
+// would look for its stack in /proc, which a worker process may not read.
 static bool is_on_stack(fc_span_t bytes) {
   if (gettid() == getpid()) return is_near_frame(bytes.data);
   pthread_attr_t attributes;

@@ -47,9 +47,8 @@ typedef struct fc_native_function_t {
   uint32_t part_count;
 } fc_native_function_t;
 
-// Prepares a callable function. The caller sets the members before `entry`
-// first; the others must be zero. The caller sets `entry` before the function
-// is run.
+// Prepares a callable function. The caller sets the members before `entry` first;
+// the others must be zero. The caller sets `entry` before the function is run.
 fc_status_t fc_native_prepare(fc_native_function_t *function,
                               fc_allocator_t allocator, fc_error_t *err);
 void fc_native_unprepare(fc_native_function_t *function,

@@ -50,10 +50,9 @@ typedef enum fc_hook_outcome_t {
 typedef struct fc_hook_t {
   const fc_heap_t *heap;
   fc_own_t own;  // allocated by this call and still live
-  // True if longjmp may leave every stack frame of the module, because the
-  // module imports nothing that could need cleaning up. If false, its abort
-  // ends the process, its puts writes to stdout, and its malloc returns NULL
-  // when out of memory.
+  // True if longjmp may leave every stack frame of the module, because the module
+  // imports nothing that could need cleaning up. If false, its abort ends the process,
+  // its puts writes to stdout, and its malloc returns NULL when out of memory.
   bool leavable;
   bool exact;  // the function may free only what it allocated in the same call
   // Addresses that the module must not free.
@@ -64,9 +63,8 @@ typedef struct fc_hook_t {
   bool freed_foreign;  // it tried to free what it does not own
   size_t size;
   size_t text_size;
-  // The text that the module printed with puts. If it aborts, this is the reason
-  // (reports quote whole operations); otherwise it is output like that of its other
-  // functions.
+  // The text that the module printed with puts. If it aborts, this is the reason (reports
+  // quote whole operations); otherwise it is output like that of its other functions.
   char text[8192];
   bool
       shown;  // the text is written already: it was longer, or other output came

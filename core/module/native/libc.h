@@ -16,9 +16,8 @@ bool fc_libc_is_math(fc_str_t name);
 // provides, and what every linked object imports.
 bool fc_libc_is_harmless(fc_str_t name);
 
-// True when compilers treat each function of this name as the C library's: a
-// call of a module's own function of that name may run the library's function
-// instead.
+// True when compilers treat each function of this name as the C library's: a call
+// of a module's own function of that name may run the library's function instead.
 bool fc_libc_is_reserved(fc_str_t name);
 
 #endif  // FARCALL_MODULE_NATIVE_LIBC_H_

@@ -50,8 +50,7 @@ __attribute__((visibility("default"))) void memrefCopy(
   }
 }
 
-// As an argument and as a result, a bf16 is in the low half of a float
-// register.
+// As an argument and as a result, a bf16 is in the low half of a float register.
 static float bfloat_in_register(uint16_t bits) {
   const uint32_t wide = bits;
   float value;

@@ -178,8 +178,7 @@ static fc_str_t name_at(const fc_so_t *elf, uint64_t offset) {
   return fc_str_make(start, (size_t)(end - start));
 }
 
-// Compares a symbol's name. Reads at most as many bytes as `name` and a
-// terminator have.
+// Compares a symbol's name. Reads at most as many bytes as `name` and a terminator have.
 static bool is_named(const fc_so_t *elf, const Elf64_Sym *symbol,
                      fc_str_t name) {
   if (symbol->st_name >= elf->names.size) return false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks the call graph, beginning at the exports. Called when a module is
-// opened.
+// Walks the call graph, beginning at the exports. Called when a module is opened.
 #include "module/vm/analysis.h"
 
 #include "module/vm/context.h"

@@ -20,10 +20,9 @@ typedef struct fc_vm_archive_t {
 // is. At most this many bytes are needed.
 #define FC_VM_ARCHIVE_START ((size_t)(30 + 65535 + 65535 + 4 + 8))
 
-// True when a file that begins with these bytes may be a .vmfb. Either they
-// contain a flatbuffer with IREE's identifier, alone or after a ZIP local
-// header; or they contain a ZIP local header so long that the identifier lies
-// after `size`.
+// True when a file that begins with these bytes may be a .vmfb. Either they contain
+// a flatbuffer with IREE's identifier, alone or after a ZIP local header; or they
+// contain a ZIP local header so long that the identifier lies after `size`.
 bool fc_vm_archive_sniff(const uint8_t *data, size_t size);
 
 // Finds the parts of a file. FC_CODE_VMFB_INVALID, with the byte offset, when the file

@@ -68,8 +68,7 @@ static inline int64_t fc_vm_clz64(uint64_t x) {
   return x ? __builtin_clzll(x) : 64;
 }
 
-// False for divisions that are undefined in C; on x86-64 the processor would
-// trap.
+// False for divisions that are undefined in C; on x86-64 the processor would trap.
 static inline bool fc_vm_divides_i32(int32_t a, int32_t b) {
   return b != 0 && !(a == INT32_MIN && b == -1);
 }

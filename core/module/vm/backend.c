@@ -3,9 +3,8 @@
 // The vm backend. A module has one context, which is made together with the
 // first instance, so a process that only lists a module never runs its __init.
 // An instance is a worker's stack and its memory. Calls of a stateless module
-// share the context without a lock; calls of a stateful module hold the
-// module's lock. With private state every instance has its own context and
-// needs no lock.
+// share the context without a lock; calls of a stateful module hold the module's
+// lock. With private state every instance has its own context and needs no lock.
 #include "module/vm/backend.h"
 
 #include <pthread.h>
@@ -29,11 +28,9 @@
 #include "module/vm/opened.h"
 #include "module/vm/verify.h"
 
-// Seconds for __init. After an __init that took longer, every new instance is
-// refused.
+// Seconds for __init. After an __init that took longer, every new instance is refused.
 #define INIT_SECONDS 9  // less than a server gives a worker process to start
-// Files of more bytes are mapped, not copied, because such files are mostly
-// weights.
+// Files of more bytes are mapped, not copied, because such files are mostly weights.
 #define SEALED_MAX ((size_t)16 << 20)
 // The names of the options.
 #define STATE "vm.state"
@@ -67,8 +64,7 @@ static void vm_close(void *handle) {
   fc_free(m->allocator, m);
 }
 
-// Chooses the natives that this module may use from those that the server
-// provides.
+// Chooses the natives that this module may use from those that the server provides.
 static void choose_natives(module_t *m, bool allow_native) {
   m->io_parameters = fc_vm_io_parameters;
   m->io_parameters.shared = &m->archives;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The native modules that fc_backend_vm (farcall/backend.h) provides to
-// modules.
+// The native modules that fc_backend_vm (farcall/backend.h) provides to modules.
 #ifndef FARCALL_CORE_MODULE_VM_BACKEND_H_
 #define FARCALL_CORE_MODULE_VM_BACKEND_H_
 

@@ -72,8 +72,7 @@ static fc_status_t make_transients(const fc_vm_instance_t *instance,
                                  out, err);
 }
 
-// Makes a view without elements, for a module that takes a view in place of a
-// buffer.
+// Makes a view without elements, for a module that takes a view in place of a buffer.
 static fc_status_t view_of(fc_hal_buffer_t *take_buffer, fc_vm_object_t **out,
                            fc_error_t *err) {
   static const int64_t kNone[] = {0};
@@ -111,8 +110,7 @@ static bool is_made(const fc_vm_listed_t *listed, size_t raw) {
   return FC_UNLIKELY(listed->roles) && listed->roles[raw];
 }
 
-// Makes the arguments that callers do not send. The other arguments must be
-// there.
+// Makes the arguments that callers do not send. The other arguments must be there.
 static __attribute__((noinline)) fc_status_t make_arguments(
     const fc_vm_instance_t *instance, size_t index,
     const fc_backend_call_t *call, fc_vm_invocation_t *invocation,
@@ -131,8 +129,7 @@ static bool is_packed(const fc_value_t *value) {
   return fc_width_is_odd(fc_dtype_info(value->tensor.dtype));
 }
 
-// Returns the final contents of arguments that the function may have written
-// into.
+// Returns the final contents of arguments that the function may have written into.
 static fc_status_t get_finals(fc_vm_invocation_t *invocation,
                               const fc_signature_t *signature,
                               fc_backend_call_t *call, const state_t *state,

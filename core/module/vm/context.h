@@ -11,8 +11,7 @@
 #include "module/vm/natives.h"
 #include "module/vm/stack.h"
 
-// What calls of a module may hold in addition to the memory that its __init
-// keeps.
+// What calls of a module may hold in addition to the memory that its __init keeps.
 #define FC_VM_HEAP_SIZE ((size_t)1 << 30)
 // Fuel of __deinit, which runs when a context is closed and has no deadline.
 #define FC_VM_DEINIT_FUEL 1000000
@@ -48,8 +47,7 @@ fc_status_t fc_vm_bind(const fc_vm_module_t *module,
                        fc_error_t *err) FC_MUST_CHECK;
 
 // Binds the imports, then runs __init under `invocation`. `module` must be
-// verified. The module and the NULL-terminated `natives` must outlive the
-// context.
+// verified. The module and the NULL-terminated `natives` must outlive the context.
 fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
                                  const fc_vm_native_module_t *const *natives,
                                  fc_allocator_t allocator, size_t heap_size,

@@ -256,8 +256,7 @@ static void flow_edges(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   }
 }
 
-// Sets `now` to the facts at the start of block `index`; returns the pc after
-// its marker.
+// Sets `now` to the facts at the start of block `index`; returns the pc after its marker.
 uint32_t fc_vm_facts_enter(fc_vm_facts_t *a, uint32_t index) {
   memcpy(a->now, &a->entries[index * a->width],
          a->width * sizeof(fc_vm_fact_t));

@@ -34,10 +34,9 @@ const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
 // ---------------------------------------------------------------------------
 // Declarations for recover.c
 
-// Imports of hal and hal_inline whose calls tell types. An import counts only if its
-// name and its convention are these. The verifier checked operands against the
-// convention that the file declares, so with another convention they would have another
-// meaning.
+// Imports of hal and hal_inline whose calls tell types. An import counts only if its name
+// and its convention are these. The verifier checked operands against the convention that
+// the file declares, so with another convention they would have another meaning.
 #define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
 #define VIEW_CREATE FC_STR("buffer_view.create"), FC_STR("0rIIiiCID_r")
 #define VIEW_DIM FC_STR("buffer_view.dim"), FC_STR("0ri_I")
@@ -69,8 +68,7 @@ typedef struct fc_vm_fact_t {
 
 static const fc_vm_fact_t fc_vm_anything = {.kind = FACT_ANYTHING};
 
-// Whether a block dominates the returns, so that every call that returns passes
-// it.
+// Whether a block dominates the returns, so that every call that returns passes it.
 typedef enum fc_vm_passed_t {
   PASSED_UNKNOWN,
   PASSED_ALWAYS,
@@ -128,9 +126,8 @@ typedef fc_status_t (*fc_vm_look_t)(fc_vm_facts_t *a,
 fc_status_t fc_vm_facts_look(fc_vm_facts_t *a, fc_vm_look_t look,
                              fc_error_t *err) FC_MUST_CHECK;
 
-// Spends the budget on all work that a file can make us repeat: on
-// instructions, the facts of blocks, entries of lists. When it is 0, the
-// analysis stops.
+// Spends the budget on all work that a file can make us repeat: on instructions,
+// the facts of blocks, entries of lists. When it is 0, the analysis stops.
 #define FC_VM_BYTES_AT_ONCE 64  // that count as one
 void fc_vm_facts_spend(fc_vm_facts_t *a, size_t count);
 fc_status_t fc_vm_facts_decode(fc_vm_facts_t *a, uint32_t pc,
@@ -140,15 +137,13 @@ fc_status_t fc_vm_facts_decode(fc_vm_facts_t *a, uint32_t pc,
 void fc_vm_facts_step(fc_vm_facts_t *a, const fc_vm_instruction_t *in);
 // The block that contains `pc`.
 uint32_t fc_vm_facts_block(const fc_vm_facts_t *a, uint32_t pc);
-// Sets `now` to the facts at the start of block `index`; returns the pc after
-// its marker.
+// Sets `now` to the facts at the start of block `index`; returns the pc after its marker.
 uint32_t fc_vm_facts_enter(fc_vm_facts_t *a, uint32_t index);
 
 // The import that a call calls; NULL if it calls a function of the module.
 const fc_vm_import_t *fc_vm_facts_import(const fc_vm_facts_t *a,
                                          const fc_vm_instruction_t *in);
-// The fact about operand `index` of a call, if the operand is a reference; else
-// nothing.
+// The fact about operand `index` of a call, if the operand is a reference; else nothing.
 fc_vm_fact_t fc_vm_facts_operand(fc_vm_facts_t *a,
                                  const fc_vm_instruction_t *in, uint32_t index);
 // The dim in a 64-bit register, if both of its cells hold that dim; otherwise anything.

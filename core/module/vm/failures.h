@@ -8,8 +8,7 @@
 
 #include "module/vm/context.h"
 
-// Fails because `object` is NULL or of the wrong type. `what` names the object
-// needed.
+// Fails because `object` is NULL or of the wrong type. `what` names the object needed.
 __attribute__((cold)) fc_status_t fc_vm_null_error(const char *what,
                                                    const fc_vm_object_t *object,
                                                    fc_error_t *err);

@@ -364,8 +364,7 @@ op_ListGetRef : {
 op_ListSetRef : {
   OPERANDS(ListSetRef);
   GET_LIST(list, 0);
-  // Keeps the list alive: `object` may be the list itself, with the last reference to
-  // it.
+  // Keeps the list alive: `object` may be the list itself, with the last reference to it.
   fc_vm_object_t *held = fc_vm_retain(&list->object);
   fc_vm_object_t *object = take_ref(refs, REG(2));
   status = fc_vm_list_set_ref(list, U32(1), object, err);

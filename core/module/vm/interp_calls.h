@@ -123,8 +123,7 @@ static void enter(const fc_vm_raw_t *arguments, fc_vm_frame_t *to) {
   }
 }
 
-// Copies the registers of a return, which are listed at `list`, to the caller's
-// values.
+// Copies the registers of a return, which are listed at `list`, to the caller's values.
 static void leave(fc_vm_frame_t *from, const uint8_t *list,
                   fc_vm_raw_t *results) {
   fc_str_t letters = from->function->cconv.results;

@@ -110,8 +110,7 @@ fc_status_t fc_vm_list_resize(fc_vm_list_t *list, uint32_t count,
   if (count > list->capacity) {
     uint32_t doubled =
         list->capacity > UINT32_MAX / 2 ? UINT32_MAX : list->capacity * 2;
-    // Doubling is optional: if there is no memory for it, only `count` is
-    // reserved.
+    // Doubling is optional: if there is no memory for it, only `count` is reserved.
     if (doubled <= count || fc_vm_list_reserve(list, doubled, NULL) != FC_OK) {
       FC_TRY(fc_vm_list_reserve(list, count, err));
     }

@@ -9,8 +9,7 @@
 #include "module/vm/effect.h"
 #include "module/vm/list.h"
 
-// One argument or result; the calling convention's letter says which member it
-// is.
+// One argument or result; the calling convention's letter says which member it is.
 typedef union fc_vm_raw_t {
   int32_t i32;          // i
   int64_t i64;          // I
@@ -53,10 +52,9 @@ typedef struct fc_vm_invocation_t {
 // Fails, and marks the attempt as over. The call must have a budget.
 fc_status_t fc_vm_give_up(fc_vm_invocation_t *invocation, fc_error_t *err);
 
-// Natives must call this before they work on `bytes` bytes, because nothing can stop
-// them meanwhile. Takes fuel for the work. After enough steps (steps_since_poll), or
-// without fuel, checks whether the call is cancelled, late or out of fuel, and fails if
-// it is.
+// Natives must call this before they work on `bytes` bytes, because nothing can stop them
+// meanwhile. Takes fuel for the work. After enough steps (steps_since_poll), or without
+// fuel, checks whether the call is cancelled, late or out of fuel, and fails if it is.
 fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
                        fc_error_t *err) FC_MUST_CHECK;
 

@@ -81,8 +81,7 @@ static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   return false;
 }
 
-// Subtracts `size` bytes from the counts of this heap and of its parents before
-// `end`.
+// Subtracts `size` bytes from the counts of this heap and of its parents before `end`.
 static void uncount_until(fc_vm_heap_t *heap, const fc_vm_heap_t *end,
                           size_t size) {
   for (; heap != end; heap = heap->parent) {

@@ -18,8 +18,7 @@
 
 #define FC_VM_NATIVES 5  // of fc_vm_natives, with the NULL at the end
 
-// One function that the module lists. Its signature is in `signatures` at the same
-// index.
+// One function that the module lists. Its signature is in `signatures` at the same index.
 typedef struct fc_vm_listed_t {
   uint32_t function;
   uint32_t *argument_nodes;  // by raw index, FC_NODE_NONE if not described

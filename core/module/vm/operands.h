@@ -17,8 +17,7 @@
 #define IS_CELL(letter) IS(letter, 'i', 'l', 'f', 'd', 'I', 'L', 'F', 'D')
 #define IS_REF(letter) IS(letter, 'r', 'R', 'm', 'M', 0, 0, 0, 0)
 #define IS_WORD(letter) IS(letter, 'g', 'k', 't', 'c', 'p', 'b', 'a', 'e')
-// After an operand of unknown size, the place of the next is known only at run
-// time.
+// After an operand of unknown size, the place of the next is known only at run time.
 #define NO_PLACE 1000
 #define SIZE(letter)                        \
   ((letter) == 0                        ? 0 \
@@ -28,8 +27,7 @@
    : (letter) == 'A' || (letter) == 'E' ? 8 \
                                         : NO_PLACE)
 
-// For each opcode, the letters of its row and the number of bytes before each
-// operand.
+// For each opcode, the letters of its row and the number of bytes before each operand.
 #define FIELDS(...) __VA_ARGS__
 #define ROW(name, a, b, c, d, e, f, ...)                               \
   KIND_##name##_0 = (a), KIND_##name##_1 = (b), KIND_##name##_2 = (c), \
@@ -48,8 +46,7 @@ enum {
 #undef FC_VM_OP
 };
 
-// Begins the block of an opcode: the code after it reads the operands of this
-// row.
+// Begins the block of an opcode: the code after it reads the operands of this row.
 #define OPERANDS(name)       \
   enum {                     \
     kind0 = KIND_##name##_0, \
@@ -67,13 +64,11 @@ enum {
     END = AT_##name##_6      \
   }
 
-// The place of operand N. Does not compile unless `condition` holds for its
-// letter.
+// The place of operand N. Does not compile unless `condition` holds for its letter.
 #define PLACE(n, condition) \
   (ip + at##n + 0 * sizeof(char[(condition) && at##n < NO_PLACE ? 1 : -1]))
 
-// A register number as it stands in the code, including the bits of a
-// reference.
+// A register number as it stands in the code, including the bits of a reference.
 #define REG(n) fc_load_u16(PLACE(n, IS_CELL(kind##n) || IS_REF(kind##n)))
 #define REF(n) refs[fc_load_u16(PLACE(n, IS_REF(kind##n))) & FC_VM_REF_MASK]
 #define CELL(n) (&cells[fc_load_u16(PLACE(n, IS_CELL(kind##n)))])

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Infers types from the facts about registers (facts.h): hal.buffer_view.assert
-// tells the types of arguments, .create those of results. An assert counts if
-// its block dominates every return: no call returns without passing it. Calls
-// of the module's own functions, as a wrapper makes them, are followed two
-// deep. Dims that must be equal are found in the code that every call runs
-// first. Called when a module is opened.
+// Infers types from the facts about registers (facts.h): hal.buffer_view.assert tells
+// the types of arguments, .create those of results. An assert counts if its block
+// dominates every return: no call returns without passing it. Calls of the module's own
+// functions, as a wrapper makes them, are followed two deep. Dims that must be equal
+// are found in the code that every call runs first. Called when a module is opened.
 #include "module/vm/recover.h"
 
 #include "module/vm/facts.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Type inference for functions without a declaration. Compiled code asserts the element
-// type and shape of every tensor that it takes, and states those of every tensor that
-// it makes; in both cases everything except dynamic dims is constant. For some
-// arguments the code also shows that the function overwrites them. Used at load, any
-// thread.
+// type and shape of every tensor that it takes, and states those of every tensor that it
+// makes; in both cases everything except dynamic dims is constant. For some arguments
+// the code also shows that the function overwrites them. Used at load, any thread.
 #ifndef FARCALL_CORE_MODULE_VM_RECOVER_H_
 #define FARCALL_CORE_MODULE_VM_RECOVER_H_
 
@@ -42,8 +41,7 @@ typedef struct fc_vm_recovered_t {
   uint32_t equal_count;
 } fc_vm_recovered_t;
 
-// The budget for all functions of a module together; an instruction costs about
-// one.
+// The budget for all functions of a module together; an instruction costs about one.
 #define FC_VM_RECOVER_BUDGET ((size_t)1 << 22)
 
 // Infers the types of a function of a verified module. Memory comes from the arena.

@@ -43,8 +43,7 @@ static fc_raw_counts_t counts(const subject_t *s) {
 }
 
 // ---------------------------------------------------------------------------
-// The sources. Each fills the builder, or returns FC_NOT_FOUND when it is
-// missing.
+// The sources. Each fills the builder, or returns FC_NOT_FOUND when it is missing.
 
 static fc_status_t read_sidecar(subject_t *s, fc_error_t *err) {
   if (!s->names) return FC_NOT_FOUND;
@@ -237,8 +236,7 @@ static bool same_shape(const fit_t *fit, const fc_type_t *type,
   return true;
 }
 
-// Gives the module's type to a leaf whose source has no type that farcall
-// knows.
+// Gives the module's type to a leaf whose source has no type that farcall knows.
 static bool give_type(fit_t *fit, const fc_type_t *type, fc_type_kind_t kind,
                       fc_dtype_t dtype) {
   fc_type_t *ours = fc_builder_at(fit->subject->builder,
@@ -254,8 +252,7 @@ static bool give_type(fit_t *fit, const fc_type_t *type, fc_type_kind_t kind,
   return true;
 }
 
-// For a number type that farcall does not have, only the class must be the
-// module's.
+// For a number type that farcall does not have, only the class must be the module's.
 static bool same_class(const fit_t *fit, const fc_type_t *type,
                        fc_dtype_t dtype) {
   if (!(type->flags & FC_TYPE_ODD)) return true;
@@ -413,8 +410,7 @@ static bool has_static_shapes(const fc_signature_t *signature) {
   return true;
 }
 
-// The node of the tensor that is raw argument `raw`; FC_NODE_NONE if it is not a
-// tensor.
+// The node of the tensor that is raw argument `raw`; FC_NODE_NONE if it is not a tensor.
 static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The register frames of running functions. Chunks are kept from call to call,
-// so a warm stack serves calls without an allocation; only a chunk that is too
-// small for a frame is replaced. Frames never move. Belongs to one worker; one
-// call at a time.
+// The register frames of running functions. Chunks are kept from call to call, so a
+// warm stack serves calls without an allocation; only a chunk that is too small for
+// a frame is replaced. Frames never move. Belongs to one worker; one call at a time.
 #ifndef FARCALL_CORE_MODULE_VM_STACK_H_
 #define FARCALL_CORE_MODULE_VM_STACK_H_
 

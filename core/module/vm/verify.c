@@ -69,8 +69,7 @@ static fc_status_t check_ref(const verifier_t *v, uint32_t reg, bool may_move,
   return FC_OK;
 }
 
-// `kind` is the letter of a field in ops.def, or field_kind() of a convention's
-// letter.
+// `kind` is the letter of a field in ops.def, or field_kind() of a convention's letter.
 static fc_status_t check_register(const verifier_t *v, uint32_t reg, char kind,
                                   bool may_move, fc_error_t *err) {
   switch (kind) {

@@ -22,10 +22,9 @@
 #define REF_COUNT_MAX 0x3FFF   // a ref in 14
 #define GLOBAL_BYTES_MAX (64u << 20)
 #define GLOBAL_REFS_MAX (1u << 20)
-// A file can refer to the same bytes many times: to text, to code that
-// functions share, to a function that has many exports. Real files refer to
-// each once. So the sizes of all references are added up, and a file whose sum
-// is larger than this is refused.
+// A file can refer to the same bytes many times: to text, to code that functions share,
+// to a function that has many exports. Real files refer to each once. So the sizes of
+// all references are added up, and a file whose sum is larger than this is refused.
 #define REFERRED_MAX(least, size) ((uint64_t)(least) + 4 * (uint64_t)(size))
 #define TEXT_SIZE_MIN (1 << 20)
 #define CODE_SIZE_MIN (1 << 20)
@@ -35,8 +34,7 @@
 #define EXPORT_SIZE 64
 #define VALUE_SIZE 16  // for each letter of a calling convention
 #define ATTR_SIZE 16   // for each attribute, beside its text
-// Each call of the import walks over the spans, so conventions with spans must
-// be short.
+// Each call of the import walks over the spans, so conventions with spans must be short.
 #define SPANS_SIZE_MAX 256
 #define REQUIREMENTS_KNOWN                                                     \
   ((uint32_t)(FC_VM_REQUIRES_F32 | FC_VM_REQUIRES_F64 | FC_VM_REQUIRES_YIELD | \
@@ -430,8 +428,7 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
     return invalid(err, "function_signatures", index, "too many arguments");
   }
   if (function->cell_count < cells) function->cell_count = (uint16_t)cells;
-  // An assembler may count only the first cell of a 64-bit value in the last
-  // cells.
+  // An assembler may count only the first cell of a 64-bit value in the last cells.
   if (function->cell_count < CELL_COUNT_MAX) {
     function->cell_count = (uint16_t)((function->cell_count + 1) & ~1);
   }

@@ -17,9 +17,8 @@ enum {
   FC_VM_REQUIRES_UNWIND = 1 << 3,
 };
 
-// The two sides of a calling convention like "0ri_I": one character for each
-// value, i I f F r. Only arguments of imports may have spans C…D, of any number
-// of values.
+// The two sides of a calling convention like "0ri_I": one character for each value,
+// i I f F r. Only arguments of imports may have spans C…D, of any number of values.
 typedef struct fc_vm_cconv_t {
   fc_str_t arguments;
   fc_str_t results;
@@ -115,11 +114,10 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_allocator_t allocator,
                                 fc_vm_module_t **out_module,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Does the same for a file, which must stay open. If the file is not sealed,
-// everything except the external constants is copied. Only the first four bytes
-// of each such constant are read. So a write to the file changes what the
-// module computes, but not what was verified. FC_CODE_MODULE_PATH when the file
-// cannot be read.
+// Does the same for a file, which must stay open. If the file is not sealed, everything
+// except the external constants is copied. Only the first four bytes of each such
+// constant are read. So a write to the file changes what the module computes, but not
+// what was verified. FC_CODE_MODULE_PATH when the file cannot be read.
 fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
                               fc_allocator_t allocator,
                               fc_vm_module_t **out_module,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declares the functions of hal.def, all of one type. Included only in this
-// folder.
+// Declares the functions of hal.def, all of one type. Included only in this folder.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_CALLS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_CALLS_H_
 
 #include "module/vm/hal/objects.h"
 
-// Several rows of the table use the same function, which is declared again for
-// each.
+// Several rows of the table use the same function, which is declared again for each.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 #define FC_HAL(name, cconv, effect, function)                   \

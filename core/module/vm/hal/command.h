@@ -8,8 +8,7 @@
 
 #include "module/vm/hal/executable.h"
 
-// A range of a buffer. If `buffer` is NULL, a range of entry `slot` of the
-// run's table.
+// A range of a buffer. If `buffer` is NULL, a range of entry `slot` of the run's table.
 typedef struct fc_hal_binding_t {
   fc_hal_buffer_t *buffer;
   int32_t slot;
@@ -17,8 +16,7 @@ typedef struct fc_hal_binding_t {
   int64_t size;  // -1: to the end
 } fc_hal_binding_t;
 
-// Makes a binding of operand `buffer` of a call or, if that is null, of the
-// slot.
+// Makes a binding of operand `buffer` of a call or, if that is null, of the slot.
 fc_status_t fc_hal_binding_argument(const fc_vm_native_call_t *call,
                                     uint32_t buffer, int32_t slot,
                                     int64_t offset, int64_t size,

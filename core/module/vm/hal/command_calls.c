@@ -98,8 +98,7 @@ enum {
   DISPATCH_INDIRECT_ARGUMENTS = 1 << 3 | 1 << 4,
 };
 
-// From operand 6 on, both kinds of dispatch have the same: flags, constants…,
-// bindings…
+// From operand 6 on, both kinds of dispatch have the same: flags, constants…, bindings…
 static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
                                    const fc_hal_binding_t *count_source,
                                    fc_error_t *err) {

@@ -203,8 +203,7 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
 // ---------------------------------------------------------------------------
 // hal.executable.*
 
-// (device, format, data, constants) in hal 5, later (device, affinity, format,
-// …)
+// (device, format, data, constants) in hal 5, later (device, affinity, format, …)
 FC_HAL_CALL(executable_create_5) {
   return fc_hal_executable_from_call(call, 1, err);
 }

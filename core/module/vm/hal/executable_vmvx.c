@@ -165,8 +165,7 @@ static void vmvx_close(fc_hal_executable_t *executable) {
   fc_vm_module_destroy(vmvx->module);
   fc_vm_heap_uncount(heap, vmvx->tables_size);
   fc_free(heap->allocator, vmvx->kernels);
-  // If there was no memory for the file, this is called before the executable
-  // was opened.
+  // If there was no memory for the file, this is called before the executable was opened.
   if (vmvx->has_lock) pthread_mutex_destroy(&vmvx->lock);
 }
 

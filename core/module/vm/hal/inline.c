@@ -73,8 +73,7 @@ static fc_status_t buffer_storage(fc_vm_native_call_t *call, fc_error_t *err) {
   return give_storage(call, buffer, 0, err);
 }
 
-// (category, key) -> (known, value). There is no device; only the processor is
-// known.
+// (category, key) -> (known, value). There is no device; only the processor is known.
 static fc_status_t device_query(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_str_t category, key;
   FC_TRY(fc_hal_text(call, 0, &category, err));

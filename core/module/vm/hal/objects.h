@@ -72,8 +72,7 @@ fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
                                   fc_error_t *err) FC_MUST_CHECK;
 // Call this before borrowed bytes are freed, as the holder of one reference. If the
 // module still holds another reference, the buffer gets a copy of the bytes. False when
-// there is no memory for the copy; then the buffer is empty, and each access to it
-// fails.
+// there is no memory for the copy; then the buffer is empty, and each access to it fails.
 bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
 
 // Makes a !vm.buffer over the bytes of `buffer`, which it keeps alive. It is read-only

@@ -86,8 +86,7 @@ static void unlink_pool(fc_hal_pool_t *pool) {
   pthread_mutex_unlock(&heap->lock);
 }
 
-// Unlocks the pool. Frees it if it was released and none of its blocks is in
-// use.
+// Unlocks the pool. Frees it if it was released and none of its blocks is in use.
 static void leave(fc_hal_pool_t *pool) {
   const bool last = pool->released && pool->lent == 0;
   pthread_mutex_unlock(&pool->lock);
@@ -144,8 +143,7 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
   return NULL;
 }
 
-// True when the heap's pools may keep `size` more bytes; they are then counted
-// as kept.
+// True when the heap's pools may keep `size` more bytes; they are then counted as kept.
 static bool keep(fc_vm_heap_t *heap, size_t size) {
   const size_t before =
       atomic_fetch_add_explicit(&heap->kept, size, memory_order_relaxed);

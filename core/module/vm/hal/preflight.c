@@ -12,8 +12,7 @@
 #define TARGET "#hal.executable.target<"
 #define FEATURES "cpu_features = \""
 
-// Cuts the text to the part after `word`; false when the text does not contain
-// the word.
+// Cuts the text to the part after `word`; false when the text does not contain the word.
 static bool skip_past(fc_str_t *text, fc_str_t word) {
   const char *at = memmem(text->data, text->size, word.data, word.size);
   if (!at) return false;
@@ -22,8 +21,7 @@ static bool skip_past(fc_str_t *text, fc_str_t word) {
   return true;
 }
 
-// Cuts off and returns the text before `word`, or all of it if the word is
-// missing.
+// Cuts off and returns the text before `word`, or all of it if the word is missing.
 static fc_str_t take_until(fc_str_t *text, fc_str_t word) {
   fc_str_t rest = *text, taken = *text;
   if (skip_past(&rest, word)) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hal.device.queue.*. A queue operation checks its wait fence, does its work, and
-// signals its signal fence with the outcome. Two are different: `write` is not
-// supported and fails, `flush` has nothing to do. Lists in parentheses name the
-// operands of the function below, which begin with (device, affinity, wait, signal, …).
-// On workers.
+// signals its signal fence with the outcome. Two are different: `write` is not supported
+// and fails, `flush` has nothing to do. Lists in parentheses name the operands of the
+// function below, which begin with (device, affinity, wait, signal, …). On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -149,8 +148,7 @@ FC_HAL_CALL(queue_execute) {
   return end(&queue, run_commands(call, call->arguments[4].ref, &empty, err));
 }
 
-// (…, commands…): one command buffer, or none; without one this is only a
-// barrier.
+// (…, commands…): one command buffer, or none; without one this is only a barrier.
 FC_HAL_CALL(queue_execute_span) {
   static const fc_hal_table_t empty = {0};
   queue_t queue;

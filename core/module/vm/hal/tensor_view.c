@@ -17,8 +17,7 @@ struct fc_hal_loan_t {
   fc_hal_buffer_t *buffer;  // retained
 };
 
-// 0: IREE has no such type. It does not have an index, either, but passes one
-// as an i64.
+// 0: IREE has no such type. It does not have an index, either, but passes one as an i64.
 static uint32_t element_word(fc_dtype_t dtype) {
   const fc_dtype_info_t *info =
       fc_dtype_info(dtype == FC_DTYPE_INDEX ? FC_DTYPE_I64 : dtype);

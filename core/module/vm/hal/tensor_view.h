@@ -24,9 +24,8 @@ typedef struct fc_hal_loans_t {
 fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
                              fc_hal_loans_t *loans, fc_vm_object_t **out,
                              fc_error_t *err) FC_MUST_CHECK;
-// Call this when the call has released its own references. Buffers that the module
-// still holds get a copy of their bytes, or become empty if there is no memory for the
-// copy.
+// Call this when the call has released its own references. Buffers that the module still
+// holds get a copy of their bytes, or become empty if there is no memory for the copy.
 void fc_hal_loans_end(fc_hal_loans_t *loans);
 
 // Makes a tensor of the view. It is valid as long as the view and the arena. Its
