@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a JSON document that somebody wrote about a module. This file has what
-// the readers of its two forms (sidecar.c, names.c) share. Each type of member
+// Reads JSON documents that people write about a module. This file has what the
+// readers of their two forms (sidecar.c, names.c) share. Each type of member
 // has its function. Every fault is FC_CODE_ABI_METADATA and names its place as
 // a JSON pointer. One thread, at load.
 #ifndef FARCALL_CORE_ABI_DOCUMENT_H_

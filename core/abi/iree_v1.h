@@ -7,9 +7,9 @@
 
 #include "farcall/abi.h"
 
-// Does the same as fc_v1_parse. With `one_list`, a single structure of one slot is not
-// taken as inlined: the function returns it, as a list of one. This is for functions
-// whose only result may be a list.
+// Like fc_v1_parse. But with `one_list` a single structure of one slot is not taken as
+// inlined: the function returns the structure itself, as a list of one. This is for
+// functions whose only result may be a list.
 fc_status_t fc_v1_read(fc_str_t text, fc_raw_counts_t counts, bool one_list,
                        fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 

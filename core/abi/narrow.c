@@ -15,9 +15,8 @@ static bool same_text(const fc_signature_t *a, fc_text_ref_t x,
   return fc_str_equal(fc_signature_text(a, x), fc_signature_text(b, y));
 }
 
-// For each name of a sized dim of the outer signature, by index: the dim that the inner
-// signature has at the first place where the sized dim stands; NOWHERE: no place was
-// found.
+// By name of a sized dim of the outer signature: the dim that the inner signature has
+// at the first place where the sized dim stands; NOWHERE if no place was found.
 #define NOWHERE INT64_MIN
 typedef struct counterparts_t {
   int64_t dims[FC_DIM_NAMES_MAX];

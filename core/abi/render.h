@@ -42,8 +42,8 @@ fc_status_t fc_signature_print_stored(fc_sink_t *sink, fc_error_t *err);
 // FC_EXAMPLE_SIZE_MAX bytes.
 fc_status_t fc_signature_print_example(const fc_signature_t *signature,
                                        fc_sink_t *sink, fc_error_t *err);
-// Does the same with the limit `most`. If the document is larger, nothing is written,
-// and the refusal takes no longer than making `most` bytes.
+// Like fc_signature_print_example, with the limit `most`. If the document is larger,
+// nothing is written, and the refusal takes no longer than making `most` bytes.
 fc_status_t fc_signature_print_example_below(const fc_signature_t *signature,
                                              size_t most, fc_sink_t *sink,
                                              fc_error_t *err);

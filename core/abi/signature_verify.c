@@ -235,8 +235,8 @@ static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                          rows, signature->dim_name_count);
 }
 
-// Says what is wrong with one state, not compared with others; NULL if it is valid. Its
-// value is passed from the result to the argument as it is, so both must have one type,
+// Says what is wrong with one state, without comparing it with others; NULL if it is
+// valid. The result is passed on as the argument unchanged, so both must have one type,
 // except for dims.
 static const char *state_fault(const fc_signature_t *signature,
                                const fc_state_decl_t *state) {

@@ -329,8 +329,8 @@ static fc_status_t find_groups(reader_t *reader) {
 
 // ---------------------------------------------------------------------------
 
-// A group may have the name of a function that is in a group, since that function is no
-// longer listed, but not the name of any other function.
+// Checks the name of a group. It may be the name of a function that is in a group,
+// since that function is no longer listed, but not the name of any other function.
 static fc_status_t check_name(reader_t *reader, const group_t *group) {
   const fc_str_t name = group->name;
   const uint32_t index = fc_name_table_find(&reader->functions, name);

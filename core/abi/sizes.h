@@ -30,8 +30,8 @@ typedef struct fc_sized_t {
   // One entry for each row of the signature's sizes, in their order; without
   // rows one entry.
   const fc_entry_t *entries;
-  // How far the answer of a row may differ between a call with other rows and a call
-  // with that row only; meeting one of the two bounds is enough. Without `approximate`
+  // How much the answer for a row may differ when other rows are computed in the same
+  // call. Staying within one of the two bounds is enough. If `approximate` is false,
   // the answers must be equal.
   bool approximate;
   double absolute;

@@ -636,9 +636,9 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
   return size;
 }
 
-// Says why a function with an odd leaf is not callable; empty if there is no such leaf.
-// The builder itself is not refused, because a later change may give the leaf another
-// type.
+// Says why a function with an odd leaf (FC_TYPE_ODD) is not callable; empty if there is
+// no such leaf. The builder itself is not refused, because a later change may give the
+// leaf another type.
 static fc_text_ref_t find_odd(fc_builder_t *builder) {
   for (uint32_t i = 0; i < builder->nodes.count; i++) {
     const node_t *node = node_at(builder, i);

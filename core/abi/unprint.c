@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the canonical signature JSON (which print.c writes) back into a builder.
-// `farcall abi mangle` and the indented form of a signature start from it. It also reads
-// the types in a document that somebody wrote about a module, which have the same form.
-// The documents are small, so yyjson's tree is walked; nesting is limited. Any thread.
+// Reads the canonical signature JSON (which print.c writes) back into a builder, for
+// `farcall abi mangle` and for the indented form of a signature. It also reads types in
+// documents that people write about a module; they have the same form. The documents
+// are small, so yyjson's tree is walked; nesting is limited. Any thread.
 #include <stdio.h>
 #include <yyjson.h>
 

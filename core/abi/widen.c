@@ -274,8 +274,8 @@ static bool has_name(const fc_signature_t *signature, fc_str_t name) {
   return false;
 }
 
-// A name that no dim has: size, size1, size2, …; for a group that nobody
-// declared batch, …
+// Adds a name that no dim has: size, size1, size2, … For a group that was found
+// by names it is batch, batch1, …
 static int64_t add_name(maker_t *maker) {
   const char *base = maker->group->found ? "batch" : "size";
   char name[24];

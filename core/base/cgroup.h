@@ -21,8 +21,8 @@ typedef struct fc_cgroup_t {
 // 2. False: there is no such group.
 bool fc_cgroup_find(const char *root, const char *controller,
                     fc_cgroup_t *out_group);
-// Does the same for `count` controllers, and reads each file of /proc once. The folder
-// is "" for a controller that has no group.
+// fc_cgroup_find for `count` controllers; each file of /proc is read only once. The
+// folder is "" for a controller that has no group.
 void fc_cgroup_find_each(const char *root, const char *const *controllers,
                          size_t count, fc_cgroup_t *out_groups);
 // Reads the first line of a file of a group, with its newline, and adds a zero. At most

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the dynamic linker has put an object, for reports of a crash. Any thread, while
-// no other thread loads an object.
+// Tells where the dynamic linker has put an object, for reports of a crash. Any thread,
+// while no other thread loads an object.
 #ifndef FARCALL_CORE_BASE_LOADED_H_
 #define FARCALL_CORE_BASE_LOADED_H_
 

@@ -22,8 +22,8 @@ static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
   return cancelled ? FC_CANCELLED : FC_OK;
 }
 
-// Code that reads or writes much data checks after so many bytes, or after about 16,384
-// values: about every 50 us.
+// Code that reads or writes much data checks after this many bytes, or after about
+// 16,384 values: about every 50 us.
 #define FC_STOP_STEP ((size_t)64 << 10)
 
 // The deadline and cancel word of a call, for code that is handed both. Zeroed:

@@ -40,7 +40,7 @@ static inline fc_str_t fc_utf8_cut(fc_str_t text, size_t most) {
 
 // True when all of `text` is valid.
 bool fc_utf8_is_valid(fc_str_t text);
-// Does the same for a text that may be long: from time to time it checks whether the
+// fc_utf8_is_valid for a text that may be long. From time to time it checks whether the
 // call must end (fc_stop_look).
 fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
                           fc_error_t *err);

@@ -111,9 +111,9 @@ fc_status_t fc_json_read_members(fc_json_reader_t *reader,
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err);
-// Does the same for a type whose sign is open. A plain number that types[0] cannot hold
-// is read as types[1], if types[1] is not NONE, and then the two change places. Any
-// other element that types[0] refuses is an error about types[0].
+// fc_json_read_elements for a type whose sign is open. A plain number that types[0]
+// cannot hold is read as types[1], if types[1] is not NONE, and then the two change
+// places. Any other element that types[0] refuses is an error about types[0].
 fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err);
@@ -137,8 +137,8 @@ void fc_json_reader_copy(fc_json_reader_t *dest,
 // the result. `out` has room for raw.size bytes. Never fails, since the reader checked
 // the escapes.
 size_t fc_json_unescape(fc_str_t raw, char *out);
-// Does the same for the text of the reader's last STRING or KEY, which may be long.
-// From time to time it checks whether the call must end.
+// fc_json_unescape for the text of the reader's last STRING or KEY, which may
+// be long. From time to time it checks whether the call must end.
 fc_status_t fc_json_unescape_text(const fc_json_reader_t *reader, char *out,
                                   size_t *out_size, fc_error_t *err);
 // True when the text of the last STRING or KEY, with its escapes decoded, equals `plain`.

@@ -32,7 +32,7 @@ typedef struct fc_shortest_t {
 // back as this value.
 fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
                                bool ties);
-// Does the same for mantissas of up to 24 bits and exponents of f32.
+// fc_shortest_wide for mantissas of up to 24 bits and exponents of f32.
 fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
                                  bool step_below, bool ties);
 

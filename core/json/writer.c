@@ -150,8 +150,8 @@ static size_t decode_groups(const char *text, size_t size, uint8_t **at) {
   return i;
 }
 
-// Does the same, and checks whether the call must end. *out_count is the number
-// of characters decoded.
+// Decodes groups like decode_groups, and checks whether the call must end.
+// *out_count is the number of characters decoded.
 static fc_status_t decode_text(fc_str_t text, uint8_t **at,
                                const fc_stop_t *stop, size_t *out_count,
                                fc_error_t *err) {

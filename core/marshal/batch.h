@@ -12,8 +12,8 @@
 
 #include "marshal/plan.h"
 
-// A plan of up to so many rows is the cheapest possible one. Of more rows, most are
-// given to the bucket that costs least for each row.
+// Up to this many rows, a plan is the cheapest possible one. Of more rows, most
+// are given to the bucket that costs least for each row.
 #define FC_BATCH_PLANNED 512
 #define FC_BATCH_LEARNED 3  // calls after which a cost is believed
 

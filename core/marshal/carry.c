@@ -68,8 +68,7 @@ static bool is_room(const fc_carry_t *carry, uint64_t at, uint64_t size) {
          (!size || at >= (uint64_t)(begin - carry->data));
 }
 
-// Not checked here: that the size of a shape is the size of its place. Each
-// step checks it.
+// Does not check that a shape has the size that its place says: each step checks that.
 static bool is_sound(const fc_carry_t *carry, uint32_t node) {
   const fc_value_t *value = &carry->nodes[node];
   const fc_carry_place_t *place = &carry->places[node];

@@ -218,7 +218,7 @@ int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
 // is still unknown, `size` is the name's size from now on.
 void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size);
-// Does the same for all dims of `op`.
+// fc_frame_bind_dim for all dims of `op`.
 void fc_frame_bind_dims(fc_frame_t *frame, const fc_op_t *op,
                         const int64_t *dims);
 // Checks that dims of one tensor that have the same name are equal. Called when all

@@ -17,8 +17,8 @@ static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   return false;
 }
 
-// Does the same for elements of any type. Only floats of at least two bytes count; a
-// complex number is two floats.
+// has_fill for elements of any type. Only floats of at least two bytes count; a complex
+// number is two floats.
 static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   size_t size = info->size;
@@ -40,8 +40,8 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   }
 }
 
-// Does the same for a strided view. A dim of stride 0 is skipped, since it
-// repeats the same elements.
+// holds_fill for a strided view. A dim of stride 0 is skipped, since it repeats
+// the same elements.
 static bool view_holds_fill(const fc_tensor_t *tensor) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
   int64_t shape[FC_RANK_MAX], index[FC_RANK_MAX] = {0}, at = 0;

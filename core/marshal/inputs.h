@@ -16,8 +16,8 @@ typedef struct fc_inputs_t {
   size_t allowance;  // bytes that deflated parts of the body may still become
 } fc_inputs_t;
 
-// Begins the inputs of a call, and places the arguments for which nothing is sent,
-// such as an empty tuple. FC_CODE_UNSUPPORTED_TYPE when the function is no model.
+// Begins the inputs of a call, and places the arguments that clients do not send,
+// such as an empty tuple. FC_CODE_UNSUPPORTED_TYPE when the function is not a model.
 fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
                             fc_error_t *err);
 

@@ -580,7 +580,7 @@ static fc_status_t find_end(const fc_iteration_t *it, fc_frame_t *frame,
   return FC_OK;
 }
 
-// Does what follows the call of a step: writes its line, and then stores the next
+// Completes a step after its call: writes its line, and then stores the next
 // arguments or writes the last line.
 static fc_status_t finish_step(fc_encoder_t *encoder, const fc_iteration_t *it,
                                fc_carry_t *carry, view_t *view,

@@ -2,8 +2,9 @@
 //
 // DECODE and ENCODE of the Open Inference Protocol as messages of Protocol Buffers,
 // ModelInferRequest and ModelInferResponse. Called by a worker, on a frame that was
-// begun, in place of fc_oip_decode and fc_oip_encode (oip.h). The functions below the
-// line read the beginning of a message, on any thread. docs/grpc.md has the rules.
+// begun, in place of fc_oip_decode and fc_oip_encode (oip.h). The functions under
+// "Beginnings" read the beginning of a message, on any thread. docs/grpc.md has the
+// rules.
 #ifndef FARCALL_MARSHAL_MESSAGE_H_
 #define FARCALL_MARSHAL_MESSAGE_H_
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request's document -> flat values, in one pass over its bytes, with looks ahead:
-// "name", "datatype" and "shape" say how to read an input, and may stand after the
-// members that need them. Unknown members are skipped, as the protocol requires.
+// A request's document -> flat values, in one pass over its bytes, except for looks
+// ahead: "name", "datatype" and "shape" say how to read an input, and may stand after
+// the members that need them. Unknown members are skipped, as the protocol requires.
 #include "marshal/bytes.h"
 #include "marshal/inputs.h"
 #include "marshal/read.h"

@@ -14,9 +14,9 @@ fc_status_t fc_read_text(fc_frame_t *frame, fc_str_t *out_text,
 fc_status_t fc_read_name(fc_frame_t *frame, fc_str_t *out_name,
                          fc_error_t *err);
 // Gives an argument the value of this name in the call's store.
-// FC_CODE_REFERENCE_UNKNOWN: the call has no store, or the store has no such value.
-// FC_CODE_TYPE_MISMATCH. FC_CODE_DUPLICATE_ARGUMENT: the value is given twice, and the
-// function may write to it.
+// FC_CODE_REFERENCE_UNKNOWN: the call has no store, or the store has no value of this
+// name. FC_CODE_TYPE_MISMATCH: the value has another type. FC_CODE_DUPLICATE_ARGUMENT:
+// the value is given twice, and the function may write to it.
 fc_status_t fc_read_stored(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
                            fc_value_t *dest, fc_error_t *err);
 // Reads {"ref":NAME}, whose key was just read, to its end, and calls fc_read_stored.
@@ -49,7 +49,8 @@ fc_status_t fc_read_split(fc_frame_t *frame, fc_str_t *body, uint64_t document,
 // document.
 bool fc_read_names_raw(const fc_frame_t *frame);
 // fc_read_take_raw takes the next `size` raw bytes. fc_read_raw reads the value of
-// "binary_data_size", and takes so many. FC_CODE_BINARY_FRAMING when there are fewer.
+// "binary_data_size", and takes that many bytes. FC_CODE_BINARY_FRAMING when there are
+// fewer.
 fc_status_t fc_read_take_raw(fc_frame_t *frame, uint64_t size,
                              fc_str_t *out_bytes, fc_error_t *err);
 fc_status_t fc_read_raw(fc_frame_t *frame, fc_str_t *out_bytes,

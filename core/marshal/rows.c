@@ -182,8 +182,8 @@ static fc_status_t gather(const rows_t *rows, const fc_plan_param_t *output,
                    &rows->frame->stop, err);
 }
 
-// For a single call: its results stay where they are; only rows that were not
-// sent are cut off.
+// Takes the result of a single call without copying it, and cuts off rows that
+// were not sent.
 static fc_status_t shorten(const rows_t *rows, const fc_op_t *op,
                            fc_error_t *err) {
   fc_value_t *part = &rows->parts[op->raw];

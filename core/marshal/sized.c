@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Callers see one function where the module has several, one for each row of sizes.
-// Chooses the row of a call, unless rows of tensors are batched (rows.c). All sizes are
-// known by then, since each dim that has sizes occurs in an argument that every call
-// has. There are few rows, so all are searched.
+// This file chooses the row of a call, unless rows of tensors are batched (rows.c). All
+// sizes are known when it is called, since each dim that has sizes occurs in an
+// argument that every call has. There are few rows, so all are searched.
 #include <stdio.h>
 
 #include "abi/print.h"

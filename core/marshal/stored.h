@@ -56,7 +56,7 @@ void fc_stored_end_loan(fc_frame_t *frame, uint32_t raw);
 fc_status_t fc_stored_lend(fc_frame_t *frame, const fc_stored_loan_t *loan,
                            fc_error_t *err);
 
-// Called when the function has returned. Checks the results that are to be kept, takes
+// Called when the function has returned. Checks the results that will be kept, takes
 // places for them, and copies those that may be copied already.
 fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err);
 // Delays the commit until fc_frame_end, for an answer that is not complete when it was

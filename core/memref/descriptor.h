@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memref descriptors as MLIR's LLVM lowering lays them out. Builds them for
-// tensors that are passed to a module. Checks those that a module returns
-// before the memory that they point to is read. Used by the native backend on
-// the worker's thread. Knows nothing about who owns the memory (own.h).
+// Memref descriptors as MLIR's LLVM lowering lays them out. Builds the descriptors
+// of tensors that are passed to a module. Checks the descriptors that a module
+// returns, before the memory behind them is read. Used by the native backend on
+// the worker's thread. Ownership of the memory is handled elsewhere (own.h).
 #ifndef FARCALL_MEMREF_DESCRIPTOR_H_
 #define FARCALL_MEMREF_DESCRIPTOR_H_
 
@@ -41,8 +41,8 @@ static inline int32_t fc_memref_rank(const fc_type_t *type) {
 // The alignment in bytes of memory to which arguments are copied.
 #define FC_MEMREF_ALIGNMENT 64
 
-// Describes `tensor` in `out` (fc_memref_size(rank) bytes), with offset 0. A
-// tensor without elements may have NULL as its memory; a descriptor never has.
+// Describes `tensor` in `out` (fc_memref_size(rank) bytes), with offset 0. The data
+// of a tensor without elements may be NULL; the pointers in the descriptor never are.
 void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out);
 
 // Describes the dense `tensor` in the layout that `type` demands. If that layout is not

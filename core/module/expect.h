@@ -36,9 +36,9 @@ typedef struct fc_expectations_t {
 fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
                                   fc_expectations_t **out_expectations,
                                   fc_error_t *err) FC_MUST_CHECK;
-// Does the same for a list in a document that was read with YYJSON_READ_NUMBER_AS_RAW.
-// `place` is the place of the list, such as "/examples"; errors name the place of the
-// call.
+// fc_expectations_parse for a list in a document that was read with
+// YYJSON_READ_NUMBER_AS_RAW. `place` is the place of the list, such as "/examples";
+// errors name the place of the call.
 struct yyjson_val;
 fc_status_t fc_expectations_read(struct yyjson_val *list, const char *place,
                                  fc_allocator_t allocator,

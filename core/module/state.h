@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call does with a fc_state_t (farcall/call.h). For call.c and tests; on the
-// thread of the state.
+// Begins and ends a call that uses a fc_state_t (farcall/call.h). For call.c
+// and tests; on the thread of the state.
 #ifndef FARCALL_CORE_MODULE_STATE_H_
 #define FARCALL_CORE_MODULE_STATE_H_
 

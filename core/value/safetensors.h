@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads safetensors: the size of a JSON object in eight bytes, the object, the tensors'
-// bytes. The format: https://github.com/huggingface/safetensors. A file may come from
-// anywhere: nothing in it is believed before it is checked. Any thread.
+// Reads safetensors files: the size of a JSON object in eight bytes, the object, the
+// bytes of the tensors. The format: https://github.com/huggingface/safetensors. A file
+// may come from anywhere: nothing in it is believed before it is checked. Any thread.
 #ifndef FARCALL_VALUE_SAFETENSORS_H_
 #define FARCALL_VALUE_SAFETENSORS_H_
 

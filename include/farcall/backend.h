@@ -26,7 +26,7 @@ FC_PUBLIC_BEGIN
 //                  takes one call at a time; "private": each instance has its
 //                  own state
 //   vm.parameters  archives of weights, "[SCOPE=]FILE,…"
-//   vm.heap        how many bytes the module may hold in memory of its own, in
+//   vm.heap        most bytes that the module may hold in its own memory, in
 //                  __init and in all calls together, as "65536", "64k", "2M" or
 //                  "1G"; with vm.state=private, in each instance. "0", the default:
 //                  half of the machine's memory, or of its control group's limit
@@ -121,7 +121,7 @@ typedef struct fc_backend_call_t {
   size_t result_count;
   fc_arena_t *arena;  // scratch for this call
   // Non-zero asks the backend to end the call at its next safe point (CANCELLED, or
-  // DEADLINE_EXCEEDED when the deadline has passed). NULL: nobody will ask.
+  // DEADLINE_EXCEEDED when the deadline has passed). NULL: the call is never cancelled.
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
   // Whether tensor memory that the backend makes for this call must end at an

@@ -123,8 +123,8 @@ static inline bool fc_str_ends(fc_str_t text, fc_str_t suffix) {
                                       suffix.data, suffix.size));
 }
 
-// Cuts `text` at the first `mark`: returns what is before it, and leaves in
-// `text` what is after it. Without a mark it returns all and leaves nothing.
+// Cuts `text` at the first `mark`: returns the part before it, and leaves the part after
+// it in `text`. If there is no mark, returns the whole text and leaves an empty one.
 static inline fc_str_t fc_str_take(fc_str_t *text, char mark) {
   const char *at =
       text->size ? (const char *)memchr(text->data, mark, text->size) : NULL;
@@ -172,9 +172,9 @@ static inline bool fc_code_is_argument(fc_code_t code) {
 
 #define FC_NO_OFFSET UINT64_MAX
 
-// What happened. Fixed size, no heap, no pointers: it crosses processes in a
-// slot. Every text is NUL-terminated and cut at its array; all but `pointer` are cut
-// on a UTF-8 boundary.
+// A description of one error. Fixed size, no heap, no pointers, so that it can be
+// copied between processes. Every text is NUL-terminated and cut to the size of its
+// array; all texts except `pointer` are cut on a UTF-8 boundary.
 typedef struct fc_error_t {
   fc_status_t status;
   fc_code_t code;

@@ -28,8 +28,8 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// A tensor whose address is a multiple of so many bytes is never copied for
-// being unaligned (fc_signature_t.alignment says what a function needs).
+// A tensor whose address is a multiple of this number of bytes is never copied
+// for being unaligned (fc_signature_t.alignment says what a function needs).
 #define FC_TENSOR_ALIGNMENT 64
 
 // Loads a file as fc_module_load does, with every kind of module and the system's
@@ -115,7 +115,7 @@ const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count);
 // that is one value of the flat call.
 fc_status_t fc_call_set(fc_call_t *call, const char *path,
                         const fc_tensor_t *tensor, fc_error_t *err);
-// Does the same for the leaf of this number in the list of fc_call_arguments.
+// fc_call_set for the leaf of this number in the list of fc_call_arguments.
 fc_status_t fc_call_set_leaf(fc_call_t *call, size_t leaf,
                              const fc_tensor_t *tensor, fc_error_t *err);
 // Sets a value of any kind: a tensor as fc_call_set does, FC_VALUE_SCALAR for a SCALAR

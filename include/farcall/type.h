@@ -241,8 +241,8 @@ typedef struct fc_signature_t {
   bool memory_safe;   // bytecode, or machine code compiled with checks
   bool memory_known;  // somebody stated whether it is memory_safe
   bool trusts_dims;   // not memory_safe, and the caller chooses dims
-  // The alignment of tensors that its code relies on, beyond what their
-  // elements need: a power of two, 64 unless the description says less.
+  // The alignment of tensors on which the function's code relies, beyond what
+  // their elements need: a power of two, 64 unless the description says less.
   uint8_t alignment;
   fc_text_ref_t reason;   // why not callable
   fc_text_ref_t cconv;    // "" when the backend has none
@@ -323,8 +323,8 @@ void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
 // highest raw index in use.
 void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
                            uint32_t results);
-// The code of a named dim, for the dims below; the same name gives the same
-// code. A name has 1 to FC_DIM_NAME_SIZE_MAX bytes.
+// Returns the code that stands for a named dim in lists of dims; the same name
+// gives the same code. A name has 1 to FC_DIM_NAME_SIZE_MAX bytes.
 int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 
 // Changes every dim that is `from`, the code of a name, to `to`. Dims that are added

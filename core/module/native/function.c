@@ -673,8 +673,8 @@ static fc_status_t get_unranked(const native_call_t *running,
 }
 
 // A bare pointer is `allocated`; sizes, strides and offset come from the type. MLIR
-// does not say how far after the pointer the data of an aligned allocation begins. But
-// such a block is larger than its contents.
+// does not say how far after the pointer the data of an aligned allocation begins. Such
+// a result is refused: its block is larger than its contents.
 static fc_status_t get_bare(const native_call_t *running, const void *from,
                             uint32_t index, fc_arena_t *arena, fc_value_t *out,
                             fc_error_t *err) {

@@ -2,9 +2,9 @@
 //
 // What a module's malloc, free, puts and abort do while one of its functions
 // runs. Loading redirects the module's own references to the functions of
-// hook.c (dylib.h); other code of the process never calls them. They find the
-// running call through a thread-local pointer, which is set only while
-// fc_hook_run runs.
+// hook.c (dylib.h); other code of the process never calls these. The functions
+// of hook.c find the running call through a thread-local pointer, which is set
+// only while fc_hook_run runs.
 #ifndef FARCALL_MODULE_NATIVE_HOOK_H_
 #define FARCALL_MODULE_NATIVE_HOOK_H_
 

@@ -50,8 +50,8 @@ bool fc_so_symbol(const fc_so_t *elf, size_t index, fc_so_symbol_t *out);
 
 bool fc_so_exports(const fc_so_t *elf, fc_str_t name);
 
-// The contents of an exported C string, without its terminator. False when
-// there is no such symbol or it has no terminated text.
+// The contents of an exported C string, without its terminator. False when no
+// such symbol is exported or its text is not terminated.
 bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
 
 // True when the object's list of library folders contains `$ORIGIN`.

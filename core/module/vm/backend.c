@@ -223,10 +223,10 @@ static fc_status_t choose_heap(module_t *m, fc_str_t heap, fc_error_t *err) {
   return FC_OK;
 }
 
-// Finds out what limits the time of calls, for each listed function. There is no limit
-// if calls take turns, or if the state belongs to an instance, because the changes of a
-// call that was given up would stay. Nor is there one if machine code runs, or if calls
-// may wait for pages of a file.
+// Finds out what limits the time of calls, for each listed function. Nothing does if
+// calls take turns, or if the state belongs to an instance: such a call must not be
+// given up, because its changes would stay. Nothing does, either, if machine code runs,
+// or if calls may wait for pages of a file.
 static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
   if (m->info.serial || m->info.private_state || m->info.runs_native || waits) {
     return FC_OK;
@@ -238,8 +238,8 @@ static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
     status = fc_vm_module_bound(m->module, fc_vm_natives, all, err);
   }
   for (size_t i = 0; status == FC_OK && i < m->info.count; i++) {
-    // A function that computes the size of transients would run in addition, so
-    // there is no limit then.
+    // If a function computes the size of transients, it runs in addition: then
+    // nothing limits the time.
     if (!m->listed[i].transients.size_function) {
       listed[i] = all[m->listed[i].function];
     }

@@ -131,8 +131,8 @@ static fc_status_t refuse_value(const fc_value_t *value, fc_error_t *err) {
       value->kind == FC_VALUE_OPAQUE ? "an opaque reference" : "this value");
 }
 
-// The owners of the memory that arguments use: the heap, or the caller, who lends it.
-// Also the signature that describes the arguments.
+// What is needed to convert arguments: the heap for their memory, the loans of memory
+// that the caller lends, and the signature that describes the arguments.
 typedef struct in_t {
   fc_vm_heap_t *heap;
   fc_hal_loans_t *loans;

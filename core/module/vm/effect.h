@@ -37,10 +37,9 @@ typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_ANY = 0xFFFE,  // the effect is unknown
 } fc_vm_effect_t;
 
-// By type (types.def): what a call that has an object of the type can change through
-// that object. A !hal.buffer may lie over a !vm.buffer, and the other way around. A
-// command buffer has references to the buffers that it writes into. A list may hold any
-// object.
+// What a call can change through an object that it has, by the object's type (types.def).
+// A !hal.buffer may lie over a !vm.buffer, and the other way around. A command buffer has
+// references to the buffers that it writes into. A list may hold any object.
 typedef enum fc_vm_reach_t {
   FC_VM_REACH_NOTHING = 0,
   FC_VM_REACH_BYTES = FC_VM_EFFECT_BUFFER | FC_VM_EFFECT_DEVICE,

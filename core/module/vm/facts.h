@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What registers hold on all paths to an instruction. Types are inferred from these
-// facts (recover.h), and they tell what the operands of calls of imports are. Used at
-// load, any thread.
+// Finds what registers hold on all paths to an instruction. From these facts types are
+// inferred (recover.h), and the operands of calls of imports are known. Used at load,
+// any thread.
 #ifndef FARCALL_CORE_MODULE_VM_FACTS_H_
 #define FARCALL_CORE_MODULE_VM_FACTS_H_
 

@@ -114,10 +114,10 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_allocator_t allocator,
                                 fc_vm_module_t **out_module,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Does the same for a file, which must stay open. If the file is not sealed, everything
-// except the external constants is copied. Only the first four bytes of each such
-// constant are read. So a write to the file changes what the module computes, but not
-// what was verified. FC_CODE_MODULE_PATH when the file cannot be read.
+// fc_vm_module_create for a file, which must stay open. If the file is not sealed,
+// everything except the external constants is copied. Only the first four bytes of each
+// such constant are read. So a write to the file changes what the module computes, but
+// not what was verified. FC_CODE_MODULE_PATH when the file cannot be read.
 fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
                               fc_allocator_t allocator,
                               fc_vm_module_t **out_module,

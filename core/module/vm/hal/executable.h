@@ -36,9 +36,9 @@ fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
                                      fc_hal_executable_t **out,
                                      fc_error_t *err) FC_MUST_CHECK;
 
-// Does the same for a native call: operand `first` and the two after it are format,
-// data and constants; result 0 is the executable. The call's state is a fc_hal_state_t.
-// INVALID_ARGUMENT when the data is not a constant of the module.
+// fc_hal_executable_create for a native call: operand `first` and the two after it are
+// format, data and constants; result 0 is the executable. The call's state is a
+// fc_hal_state_t. INVALID_ARGUMENT when the data is not a constant of the module.
 fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
                                         uint32_t first,
                                         fc_error_t *err) FC_MUST_CHECK;

@@ -70,7 +70,7 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
 fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
                                   int64_t size, fc_hal_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
-// Call this before borrowed bytes are freed, as the holder of one reference. If the
+// The holder of one reference calls this before the borrowed bytes are freed. If the
 // module still holds another reference, the buffer gets a copy of the bytes. False when
 // there is no memory for the copy; then the buffer is empty, and each access to it fails.
 bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
@@ -166,7 +166,7 @@ typedef struct fc_hal_state_t {
 fc_status_t fc_hal_argument(const fc_vm_native_call_t *call, uint32_t index,
                             fc_vm_type_t type, bool nullable, void *out,
                             fc_error_t *err) FC_MUST_CHECK;
-// Does the same for an object that is part of an argument.
+// fc_hal_argument for an object that is part of an argument.
 fc_status_t fc_hal_expect(fc_vm_object_t *object, fc_vm_type_t type,
                           bool nullable, void *out,
                           fc_error_t *err) FC_MUST_CHECK;
