@@ -456,8 +456,8 @@ static fc_status_t build_side(const sip_t *sip, fc_sip_side_t side,
 }
 
 // Finds how many values one side of the flat call has. The module and the raw text must
-// agree on this number. Every index of the tree must be below it, and the tree of
-// inputs must use every index.
+// agree on this number. Every index of the tree must be below this number, and the tree
+// of inputs must use every index.
 static fc_status_t raw_count(const sip_t *sip, fc_sip_side_t side,
                              int32_t known, const fc_raw_nodes_t *raw,
                              uint32_t *out_count, fc_error_t *err) {

@@ -48,7 +48,7 @@ FC_INLINE bool fc_shortest_choose(uint64_t whole, uint64_t fraction,
   const uint64_t five = UINT64_C(5) << 60, middle = UINT64_C(1) << 63;
   uint64_t tens = whole / 10;
   // How far x, modulo ten, is above five. The nearest multiple of ten is read
-  // back as v if this distance is more than five minus half.
+  // back as v if this distance is more than five minus `half`.
   int64_t side = (int64_t)(((whole - 10 * tens) << 60 | fraction >> 4) - five);
   int64_t down = side >> 63;  // -1: the multiple below is nearer
   int64_t inside = ((side ^ down) - down) - (int64_t)(five - half);

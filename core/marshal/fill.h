@@ -10,11 +10,11 @@
 
 // Elements being read into their buffer.
 typedef struct fc_fill_t {
-  fc_dtype_t dtype;   // what elements are read as: ui8 for i8 if so stated
-  fc_dtype_t part;    // type of one number: f32 for complex<f32>
-  fc_dtype_t other;   // tried for a number that `dtype` cannot hold: ui8 for i8
-                      // where no source said the sign, else NONE. If the number
-                      // fits, the two change places
+  fc_dtype_t dtype;  // what elements are read as: ui8 for i8 if so stated
+  fc_dtype_t part;   // type of one number: f32 for complex<f32>
+  // Tried for a number that `dtype` cannot hold: ui8 for i8 if no source states the sign,
+  // else NONE. If the number fits, the two types change places.
+  fc_dtype_t other;
   const fc_op_t *op;  // declares the dims; NULL: no type declares any
   size_t size;        // bytes of one element
   fc_code_t code;     // of the error about a wrong number of elements

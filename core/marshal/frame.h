@@ -23,8 +23,9 @@ typedef struct fc_refarray_t {
 typedef struct fc_level_t {
   const fc_op_t *op;
   const fc_op_t *child;  // of the next element, not in a DICT
-  fc_value_t *dest;      // NULL: its leaves are raw values or go nowhere, or it
-                         // is an inner array of a REFARRAY
+  // NULL: its leaves are raw values or are not stored, or it is an inner array of a
+  // REFARRAY.
+  fc_value_t *dest;
   fc_value_t *items;     // of dest
   size_t count;          // elements begun
   size_t capacity;       // of items in a list, where they grow
@@ -111,13 +112,13 @@ struct fc_frame_t {
   struct fc_oip_t *oip;          // of a call that oip_read.c decoded
   bool in_sequence;              // fc_oip_set_sequence
   struct fc_repeat_t
-      *repeat;       // what the call's document may say; NULL: nothing
-  bool by_rows;      // a request of tf_read.c came in rows
-  bool framed;       // in a call document, raw bytes may follow it
-  fc_str_t raw;      // raw bytes that no value has taken
-  bool raw_results;  // tensors, and values declared as bytes, not text, are
-                     // written behind the document
-  struct fc_raw_t *raw_first;  // what will stand there, in the document's order
+      *repeat;   // what the call's document may say; NULL: nothing
+  bool by_rows;  // a request of tf_read.c came in rows
+  bool framed;   // in a call document, raw bytes may follow it
+  fc_str_t raw;  // raw bytes that no value has taken
+  // Tensors, and values declared as bytes (not text), are written behind the document.
+  bool raw_results;
+  struct fc_raw_t *raw_first;  // the bytes to write there, in document order
   struct fc_raw_t *raw_last;
   fc_guarded_t guarded;  // copies of this call's arguments
   uint64_t *sums;  // of its raw arguments (written.c); NULL: it is not compared

@@ -270,8 +270,9 @@ static fc_status_t take_output(request_t *request, fc_str_t message,
 // ---------------------------------------------------------------------------
 // The request
 
-// Notes whether there are raw entries, because an input must know. The names of the
-// model must stand in front, once: the code that routed the call has read only these.
+// Notes whether there are raw entries, because the inputs are read differently then.
+// The names of the model must stand first, and only once: the code that routed the call
+// has read only the beginning.
 static fc_status_t look_over(request_t *request, fc_str_t body,
                              fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(body);

@@ -26,8 +26,8 @@ static const struct {
     {"F8_E4M3", FC_DTYPE_F8E4M3FN},
 };
 
-// The type under whose name safetensors has `dtype`. It has one name for iN and siN,
-// and uses the name of i64 also for index.
+// The type under whose name the format safetensors has `dtype`. The format has one name
+// for iN and siN, and uses the name of i64 also for index.
 static fc_dtype_t plain(fc_dtype_t dtype) {
   switch (dtype) {
     case FC_DTYPE_SI8:

@@ -232,11 +232,12 @@ typedef struct fc_signature_t {
   fc_allocator_t allocator;
   fc_text_ref_t name;
   fc_source_t source;
-  bool async;      // the flat call ends in a wait and a signal fence, which
-                   // the backend adds: the raw counts leave them out
-  bool root_tree;  // SIP (abi.h): argument 0 is a tree's root. Callers give the
-                   // children of a TUPLE by position, those of a DICT by name
-                   // or all as one object
+  // The flat call ends in a wait fence and a signal fence. The backend adds them, so the
+  // raw counts do not include them.
+  bool async;
+  // SIP (abi.h): argument 0 is the root of a tree. Callers send the children of a TUPLE by
+  // position, and those of a DICT by name or all as one object.
+  bool root_tree;
   bool callable;
   bool memory_safe;   // bytecode, or machine code compiled with checks
   bool memory_known;  // somebody stated whether it is memory_safe

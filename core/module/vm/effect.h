@@ -10,9 +10,9 @@
 // states NONE differs from a row that states no effect, 0.
 typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_NONE = 1 << 0,
-  FC_VM_EFFECT_GLOBAL = 1 << 1,     // stores a global
-  FC_VM_EFFECT_LOAD_REF = 1 << 2,   // gives an object of a global; with MOVE
-                                    // takes it out
+  FC_VM_EFFECT_GLOBAL = 1 << 1,  // stores a global
+  // Gives an object of a global; with MOVE takes the object out.
+  FC_VM_EFFECT_LOAD_REF = 1 << 2,
   FC_VM_EFFECT_TAKE_ITEM = 1 << 3,  // with MOVE takes an object out of a list
   // Changes an object of this kind: an operand, or an object that is reached
   // from an operand.
@@ -24,9 +24,9 @@ typedef enum fc_vm_effect_t {
   // Makes an object.
   FC_VM_EFFECT_MAKE_COMMANDS = 1 << 9,   // result 0: a command buffer
   FC_VM_EFFECT_MAKE_VARIABLE = 1 << 10,  // a buffer that may be written later
-  FC_VM_EFFECT_MAKE_DEVICE = 1 << 11,  // a !hal.buffer; an operand says whether
-                                       // it may be written later
-  // Works for a time that nobody counts (fc_vm_work), or waits.
+  // A !hal.buffer; an operand says whether it may be written later.
+  FC_VM_EFFECT_MAKE_DEVICE = 1 << 11,
+  // Works for a time that is not counted (fc_vm_work), or waits.
   FC_VM_EFFECT_LONG = 1 << 12,
   // Makes a !hal.buffer over the bytes of an operand, which may be a constant.
   FC_VM_EFFECT_MAKE_ALIAS = 1 << 13,
