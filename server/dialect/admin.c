@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The admin routes of /api/v1: load, unload, reload, promote, rollback. What
-// they do is in modules/act.h; who may ask is decided before
-// (exchange/privilege.h).
+// The admin routes of /api/v1: load, unload, reload, promote, rollback. modules/act.h
+// says what they do; exchange/privilege.h has already checked who may ask for them.
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
@@ -92,8 +91,8 @@ static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   return fc_json_next(&alias.reader, &token, err);
 }
 
-// PROMOTE and ROLLBACK may name an alias. The body of any other act is empty, or
-// {}, which programs send where they have nothing to say.
+// PROMOTE and ROLLBACK may name an alias. The body of any other act is empty or {}, which
+// some programs send instead of nothing.
 static fc_status_t read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   static const char kNothing[] = "{}";
   size_t seen = 0;
@@ -144,9 +143,10 @@ static fc_status_t tell_decision(const fc_act_t *act, fc_sink_t *sink,
                      err);
 }
 
-// Of an act about all modules, tells how many it loaded, left and unloaded; of PROMOTE
-// and ROLLBACK, what was decided. Otherwise describes the module as GET does, or says
-// that it is unloaded if no module has the name any more.
+// Writes the answer. For an act about all modules, it says how many modules were loaded,
+// left and unloaded; for PROMOTE and ROLLBACK, what was decided. For others it describes
+// the module as GET does, or says that the module is unloaded if no module has the name
+// any more.
 static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   if (act->name.size == 0) return tell_all(act, sink, err);

@@ -3,7 +3,8 @@
 
 #include "pool/turn.h"
 
-// What a client may say, some 32 years: a sum of times stays within 64 bits.
+// The longest time that a client may ask for, some 32 years. It keeps sums of times
+// within 64 bits.
 #define TIMEOUT_MAX_MS 999999999999u
 
 fc_status_t fc_admission_coding(const fc_request_t *request,
@@ -64,7 +65,7 @@ fc_status_t fc_admission_message_coding(const fc_request_t *request,
   return status;
 }
 
-// At most eight digits and the unit of grpc-timeout. Rounded up to 1 ms.
+// Reads at most eight digits and the unit of grpc-timeout. Rounds up to 1 ms.
 static fc_status_t read_grpc_timeout(fc_str_t text, uint64_t *out_ms,
                                      fc_error_t *err) {
   static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened holds for a while: long enough for one scrape of Prometheus to see it, and
-// a crash for who comes to look after an alert.
+// An event makes its condition hold for a while: long enough that one scrape of
+// Prometheus sees it. A crash holds longer, for people who look after an alert.
 #include "dialect/condition.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ void fc_condition_note_reread(fc_server_t *server, fc_reread_file_t file,
 // ---------------------------------------------------------------------------
 // Which hold
 
-// What one condition says. `at_ns` 0: not known; so is `until_ns`.
+// What one condition says. A time of 0 (`at_ns`, `until_ns`) is not known.
 typedef struct found_t {
   bool held;
   uint64_t at_ns;
@@ -63,7 +63,7 @@ typedef struct found_t {
   char room[200];
 } found_t;
 
-// Of one module or the server, at one time.
+// The input of a check: one module or the server, at one time.
 typedef struct look_t {
   const fc_server_t *server;
   const fc_generation_t *generation;
@@ -223,7 +223,7 @@ static void find_of_server(fc_condition_t condition, const look_t *look,
   }
 }
 
-// `out` stays where it is: its detail may be its own text.
+// The caller must not move `out`: its detail may point to text inside it.
 static bool find(fc_condition_t condition, const look_t *look, found_t *out) {
   out->held = false;
   out->at_ns = out->until_ns = 0;
@@ -233,8 +233,8 @@ static bool find(fc_condition_t condition, const look_t *look, found_t *out) {
   return out->held;
 }
 
-// A module is what a name leads to, or a file that is not served. Of one that drains only
-// what keeps it is told.
+// Is the condition about this generation? It is if a name leads to the generation, or if
+// its file could not be loaded. Of a draining generation, only a stuck worker is shown.
 static bool is_about(fc_condition_t condition,
                      const fc_generation_t *generation) {
   if (!generation) return !fc_conditions[condition].of_module;
@@ -249,7 +249,8 @@ static bool is_about(fc_condition_t condition,
 fc_held_conditions_t fc_conditions_held(const fc_server_t *server,
                                         const fc_generation_t *generation) {
   fc_held_conditions_t held = 0;
-  // Of ten thousand modules that nobody has asked for there is nothing to tell.
+  // A module that nobody has asked for has no conditions; there may be ten thousand of
+  // them.
   if (generation &&
       fc_generation_state(generation) == FC_GENERATION_DESCRIBED &&
       generation->error.code == FC_CODE_NONE) {

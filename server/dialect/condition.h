@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with the server or a module at this moment, as condition.def lists it.
-// Nothing is kept but what hosts and generations know anyway: it is found out when
-// somebody asks. Loop thread.
+// Finds the problems (conditions, condition.def) that the server or a module has now.
+// They are computed from the state of hosts and generations when somebody asks; only
+// refused files are stored. Loop thread.
 #ifndef FARCALL_SERVER_DIALECT_CONDITION_H_
 #define FARCALL_SERVER_DIALECT_CONDITION_H_
 
@@ -25,7 +25,7 @@ typedef struct fc_condition_row_t {
   const char *text;
   fc_condition_severity_t severity;
   bool of_module;
-  bool for_all;  // also for those who may not read the API
+  bool for_all;  // clients who may not read the API see it too
 } fc_condition_row_t;
 
 extern const fc_condition_row_t fc_conditions[FC_CONDITION_COUNT];
@@ -34,24 +34,27 @@ const char *fc_condition_severity_name(fc_condition_severity_t severity);
 // A set: bit I is condition I.
 typedef uint32_t fc_held_conditions_t;
 
-// Those that hold of a module, or of the server if `generation` is NULL. A generation
-// that no name leads to has none, unless it has failed or a worker is stuck in it.
+// Returns the conditions of a module, or of the server if `generation` is NULL. A
+// generation that no name leads to has none, unless it has failed or a worker is stuck in
+// it.
 fc_held_conditions_t fc_conditions_held(const fc_server_t *server,
                                         const fc_generation_t *generation);
-// Writes them as an array: [{"code":…,"severity":…,"text":…,"detail":…,"at":…,"until":…}].
-// What is not known is left out.
+// Writes the conditions as an array:
+// [{"code":…,"severity":…,"text":…,"detail":…,"at":…,"until":…}]. Members whose value is
+// not known are left out.
 fc_status_t fc_conditions_write(const fc_server_t *server,
                                 const fc_generation_t *generation,
                                 fc_sink_t *sink, fc_error_t *err);
-// Writes the array of those that everybody may see, of the server and all modules:
-// [{"code":…,"severity":…,"text":…,"count":…}], where each generation counts 1, the
-// server too. *out_more: how many there are of the others.
+// Writes the array of the conditions that everybody may see, of the server and all
+// modules: [{"code":…,"severity":…,"text":…,"count":…}]. `count` is the number of
+// generations with the condition; the server counts as one. *out_more is the number of
+// all other conditions.
 fc_status_t fc_conditions_write_summary(const fc_server_t *server,
                                         uint64_t *out_more, fc_sink_t *sink,
                                         fc_error_t *err);
 
-// Notes that SIGHUP had the file read again, and it was refused (`error`), or was not
-// (NULL).
+// Notes that SIGHUP had the file read again. `error` says why it was refused; NULL: it
+// was accepted.
 void fc_condition_note_reread(fc_server_t *server, fc_reread_file_t file,
                               const fc_error_t *error);
 

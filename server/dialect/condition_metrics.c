@@ -17,8 +17,9 @@ static bool holds(const fc_server_t *server, const fc_generation_t *generation,
   return fc_conditions_held(server, generation) >> condition & 1;
 }
 
-// Has another generation with this label the line? Files that fail and generations that
-// drain have the label of the one in service, which comes first, then those before.
+// Does another generation with this label write the line already? The current generation
+// writes it first; among failed files and draining generations, the one with the lowest
+// index does.
 static bool has_line(const fc_server_t *server,
                      const fc_generation_t *generation, int condition) {
   const fc_generations_t *all = &server->modules->generations;

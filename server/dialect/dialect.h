@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dialect: what requests and answers of one kind look like. It checks requests
-// (match), reads the head of a call (admit), turns the body into arguments and
-// results into a body (worker, wherever the call runs), and writes documents and
-// errors. It never sees a connection.
+// A dialect defines the form of requests and answers of one kind. It checks requests
+// (match), reads the head of a call (admit), turns the body into arguments and results
+// into a body (worker, where the call runs), and writes documents and errors. A dialect
+// never sees a connection.
 //
-// To add one: its own file, a row in dialect.def and its rows in route.def. A path
-// names a function as {module} and {function}, or as a {model}; any other way to
-// name one belongs in place.c. What reads and writes its bodies is core/marshal's, because
-// a worker has no server; tests/e2e/test_faces.py and tests/torture list all dialects.
+// A new dialect needs its own file, a row in dialect.def and rows in route.def. A path
+// names a function by {module} and {function}, or by a {model}; code for any other way
+// belongs in place.c. The readers and writers of its bodies belong in core/marshal,
+// because a worker has no server. tests/e2e/test_faces.py and tests/torture list all
+// dialects.
 #ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
 #define FARCALL_SERVER_DIALECT_DIALECT_H_
 
@@ -27,14 +28,15 @@
 
 typedef struct fc_parts_t fc_parts_t;  // dialect/parts.h
 
-// From when to when all certificates of the listeners hold, in seconds since 1970.
+// The time during which all certificates of the listeners are valid, in seconds since
+// 1970.
 typedef struct fc_certificates_t {
   uint32_t count;
   int64_t begin_s;
   int64_t end_s;
 } fc_certificates_t;
 
-// What SIGHUP reads again besides modules.
+// The files, besides modules, that SIGHUP reads again.
 typedef enum fc_reread_file_t {
   FC_REREAD_CONFIG,
   FC_REREAD_CERTIFICATE,
@@ -43,18 +45,18 @@ typedef enum fc_reread_file_t {
   FC_REREAD_COUNT
 } fc_reread_file_t;
 
-// Why it was refused when it was read last, so that what it said before holds.
+// Why the last reading of the file was refused. Its earlier content then stays in force.
 typedef struct fc_refused_file_t {
   uint64_t at_ns;  // on fc_clock_ns' clock; 0: it was not refused
   fc_error_t reason;
 } fc_refused_file_t;
 
-// What readiness was made of (fc_ready_look).
+// The facts from which readiness is computed (fc_ready_look).
 typedef struct fc_ready_facts_t {
   uint64_t of[8];
 } fc_ready_facts_t;
 
-// What code that answers requests may know of the server. Each loop has one.
+// What code that answers requests can see of the server. Each loop has one.
 typedef struct fc_server_t {
   const fc_routes_t *routes;
   const fc_server_options_t *options;
@@ -98,7 +100,7 @@ typedef struct fc_server_t {
   bool may_grow;
 } fc_server_t;
 
-// What admit says of a call. All zero before admit is called, but for the pointer
+// The result of admit for a call. All zero before admit is called, except the pointer
 // `parameters`.
 typedef struct fc_admission_t {
   uint8_t flags;        // FC_CALL_VALIDATE, FC_CALL_PROFILE, FC_CALL_TIMED
@@ -109,14 +111,15 @@ typedef struct fc_admission_t {
   uint8_t parts;        // fc_part_form_t, of a call that is made in turns
   uint64_t document;    // bytes of the document before raw bytes; 0: none
   uint64_t timeout_ms;  // that the client asks for; 0: it asks for none
-  // FC_CALL_PARAMETERS zeroed bytes. What admit writes here, the worker's functions
-  // and result_type are given.
+  // FC_CALL_PARAMETERS zeroed bytes. admit writes here what the worker's functions and
+  // result_type get.
   uint8_t *parameters;
 } fc_admission_t;
 
 #define FC_SEQUENCE_NAME 129
 
-// That a call is part of a sequence: its name is the type of the id and its bytes.
+// The sequence that a call belongs to. The name is the type of the id followed by its
+// bytes.
 typedef struct fc_sequence_t {
   char name[FC_SEQUENCE_NAME];
   uint8_t name_size;  // 0: it is part of none
@@ -142,7 +145,7 @@ typedef struct fc_document_t {
   fc_parts_t *parts;
 } fc_document_t;
 
-// An error, and what else its body says. Empty strings are left out.
+// An error, and the other members of its body. Empty strings are left out.
 typedef struct fc_problem_t {
   const fc_error_t *error;
   int status;
@@ -158,70 +161,71 @@ typedef struct fc_problem_t {
 // All functions but those of `worker` are called on the loop's thread.
 struct fc_dialect_t {
   const char *name;
-  // ROUTE: may this request be made? Its path and method fit the place's row; query
-  // parameters are still to be checked. NULL: it always may be.
+  // ROUTE: is this request allowed? Its path and method match the place's row; query
+  // parameters are not checked yet. NULL: it is always allowed.
   fc_status_t (*match)(const fc_request_t *request, const fc_place_t *place,
                        fc_error_t *err);
-  // ADMIT: may this call's head be accepted, and what does it ask for? Its body
-  // comes later. NULL: no row of the dialect is a call of a function.
+  // ADMIT: is this call's head acceptable, and what does it ask for? The body comes
+  // later. NULL: no row of the dialect is a call of a function.
   fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
                        const fc_place_t *place, fc_admission_t *out_admission,
                        fc_error_t *err);
-  // Reads which sequence a call belongs to, from its body, uncompressed. NULL: there are
-  // no sequences.
+  // Reads from the uncompressed body of a call which sequence it belongs to. NULL: there
+  // are no sequences.
   fc_status_t (*find_sequence)(fc_str_t body, uint8_t *parameters,
                                fc_sequence_t *out_sequence, fc_error_t *err);
-  // DECODE and ENCODE, where the call runs: in a thread, in a process or, if it is
-  // quick, on the loop. NULL if no row is a call.
+  // DECODE and ENCODE. They run where the call runs: in a thread, in a process or, if the
+  // call is quick, on the loop. NULL: no row is a call.
   const fc_dialect_worker_t *worker;
-  // Media type of a call's results. `document`: bytes before raw bytes, as the
-  // worker's encode said; 0: there are no raw bytes.
+  // Returns the media type of a call's results. `document` is the number of bytes before
+  // raw bytes, from the worker's encode; 0: there are no raw bytes.
   fc_str_t (*result_type)(const uint8_t *parameters, uint64_t document);
-  // Makes the act that the head of a request (FC_ROUTE_ACT) asks for, with
-  // fc_act_create. `by` names the client for the log; that the client may ask for
-  // acts was checked before. NULL: the dialect has no row for acts.
+  // Makes, with fc_act_create, the act that the head of a request (FC_ROUTE_ACT) asks
+  // for. `by` names the client for the log. The client's right was checked before. NULL:
+  // the dialect has no row for acts.
   fc_status_t (*begin_act)(const fc_server_t *server,
                            const fc_request_t *request, const fc_place_t *place,
                            fc_str_t by, fc_act_t **out_act, fc_error_t *err);
-  // The module that an act on this name of a path would change. Set if `begin_act` is:
-  // a token for some modules is judged by it.
+  // Returns the module that an act on this name in a path would change. It decides
+  // whether a token for some modules allows the act. Set if `begin_act` is set.
   fc_str_t (*act_module)(const fc_server_t *server, fc_str_t name);
   // Reads the body of the request, before the act begins.
   fc_status_t (*read_act)(fc_act_t *act, fc_str_t body, fc_error_t *err);
-  // Writes the answer to an act that has ended well, application/json.
+  // Writes the answer to a successful act, application/json.
   fc_status_t (*tell_act)(const fc_server_t *server, const fc_act_t *act,
                           fc_sink_t *sink, fc_error_t *err);
-  // The body of an answer to a request that is no call, and what its head says.
+  // Writes the body of an answer to a request that is no call, and sets the answer's
+  // head.
   fc_status_t (*document)(const fc_server_t *server,
                           const fc_request_t *request, const fc_place_t *place,
                           fc_document_t *out_document, fc_sink_t *sink,
                           fc_error_t *err);
-  // HTTP status of an error.
+  // Returns the HTTP status of an error.
   int (*status_of)(const fc_error_t *error);
-  // Writes the body of an error. The errors of every stage are written by the
-  // loop, a worker's too: only the loop knows the request id and the stage.
+  // Writes the body of an error. The loop writes the errors of every stage, also those of
+  // a worker: only the loop knows the request id and the stage.
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
   const char *error_type;  // media type of an error's body
-  // Writes an error that is one message of a stream. Set if a row is FC_ROUTE_STREAM.
+  // Writes an error as one message of a stream. Set if a row is FC_ROUTE_STREAM.
   fc_status_t (*encode_failure)(const fc_problem_t *problem, fc_sink_t *sink,
                                 fc_error_t *err);
-  // gRPC: bodies are messages with a head (fc_request_is_grpc), and errors are field lines
-  // behind the body: that is what encode_error writes.
+  // gRPC: bodies are messages with a head (fc_request_is_grpc). encode_error writes
+  // errors as field lines after the body.
   bool framed;
-  // Writes what a request that watches is told: may the server be sent calls? Set if
-  // `document` knows of any.
+  // Writes what a watching request receives: may the server be sent calls? Set if
+  // `document` can make a request watch.
   fc_status_t (*tell)(bool knows, bool ready, fc_sink_t *sink, fc_error_t *err);
-  // What such a request says by the names of the model in its body. *out_more: more of the
-  // body must come first. `kept` holds the names. For routes with FC_ROUTE_PEEK.
+  // Reads the names of the model from the beginning of a body, for routes with
+  // FC_ROUTE_PEEK. *out_more: more of the body is needed first. `kept` stores the names.
   fc_status_t (*peek)(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
                       fc_route_names_t *out_names, bool *out_more,
                       fc_error_t *err);
   bool names_code;  // errors have their code in Farcall-Error-Code, too
 };
 
-// The dialects, by the index that routes and calls have. The first one answers
-// requests that no route fits.
+// The dialects, by the index in routes and calls. The first one answers requests that
+// match no route.
 enum {
 #define FC_DIALECT(name, dialect) FC_DIALECT_##name,
 #include "dialect/dialect.def"
@@ -233,14 +237,14 @@ enum {
 #include "dialect/dialect.def"
 #undef FC_DIALECT
 
-// The dialect of a place, also of FC_ROUTE_NONE.
+// Returns the dialect of a place, also for FC_ROUTE_NONE.
 static inline const fc_dialect_t *fc_dialect_of(const fc_server_t *server,
                                                 const fc_place_t *place) {
   const fc_routes_t *routes = server->routes;
   return routes->dialects[routes->rows[place->route].dialect];
 }
 
-// The worker halves by the dialect's index, for the pool and for worker processes.
+// Gives the worker halves by dialect index, for the pool and for worker processes.
 #define FC_DIALECTS_MAX 16
 void fc_dialect_workers(
     const fc_routes_t *routes,

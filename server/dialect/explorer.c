@@ -59,8 +59,8 @@ bool fc_explorer_is_asked(const fc_request_t *request,
 static fc_status_t put_unpacked(const file_t *file, fc_allocator_t allocator,
                                 fc_sink_t *sink, fc_error_t *err) {
   fc_text_t text;
-  // A text that is exactly full grows before the end of the gzip data is seen, so
-  // the limit is above the file's size.
+  // A text that is exactly full grows before the end of the gzip data is found, so the
+  // limit is larger than the file.
   fc_text_init(&text, allocator, 2 * file->size + 4096);
   fc_status_t status = fc_inflate(
       FC_CODING_GZIP, fc_str_make((const char *)file->bytes, file->packed),
@@ -80,7 +80,7 @@ fc_status_t fc_explorer_document(const fc_server_t *server,
   const file_t *file = &kFiles[kRows[row].file];
   const fc_str_t accept = request->fields[FC_FIELD_ACCEPT_ENCODING];
   const bool packed = fc_request_answer_coding(accept) == FC_CODING_GZIP;
-  // Both forms, plain and gzip, have one tag, so it is a weak one.
+  // The plain and the gzip form have the same tag, so the tag is weak.
   *out_document = (fc_document_t){.content_type = fc_str(kRows[row].type),
                                   .digest = fc_str(file->digest),
                                   .weak_digest = true,

@@ -7,12 +7,12 @@
 
 #include "dialect/dialect.h"
 
-// Is the page or one of its files asked for? At /, the page is sent only if Accept
-// wants HTML more than JSON.
+// Does the request ask for the page or one of its files? At /, the page is sent only if
+// Accept prefers HTML to JSON.
 bool fc_explorer_is_asked(const fc_request_t *request, const fc_place_t *place);
 
-// A dialect's `document`: writes the page or the file, as gzip if Accept-Encoding
-// asks for that.
+// A dialect's `document`: writes the page or the file, compressed with gzip if
+// Accept-Encoding asks for it.
 fc_status_t fc_explorer_document(const fc_server_t *server,
                                  const fc_request_t *request,
                                  const fc_place_t *place,

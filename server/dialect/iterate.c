@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps are those of marshal/iteration.h; its carry is that of the turn.
+// Uses the steps of marshal/iteration.h; the turn's carry is the iteration's carry.
 #include "dialect/iterate.h"
 
 #include "marshal/iteration.h"
@@ -19,7 +19,8 @@ typedef struct pause_t {
   uint64_t next;  // place of the store, before the turn
 } pause_t;
 
-// The step after one that took places has all that the session may have, as a call has.
+// After a step that took places, the session has all the places that it may have, as
+// after a call. So the turn ends.
 static bool is_over(void *context, uint64_t steps) {
   const pause_t *pause = context;
   const fc_turn_t *turn = pause->turn;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prometheus' text and OpenMetrics want the samples of one name together, so the
-// modules are gone through once for each name: those of metrics.def, then those of
-// functions, then Triton's. FC_LIMIT_METRIC_MODULES modules and --metrics-functions
-// functions at most have lines of their own. The numbers of the others are summed under
-// the name "(other)", which no module can have.
+// Prometheus' text and OpenMetrics require that all samples of one name are together. So
+// there is one pass over the modules for each name: first the names of metrics.def, then
+// those of functions, then Triton's. At most FC_LIMIT_METRIC_MODULES modules and
+// --metrics-functions functions have their own lines. The numbers of all others are
+// summed under the name "(other)", which no module can have.
 #include "dialect/metrics.h"
 
 #include <stdio.h>
@@ -39,8 +39,8 @@ static uint64_t certificate_end(const fc_certificates_t *dates) {
   return is_known && dates->end_s > 0 ? (uint64_t)dates->end_s : 0;
 }
 
-// What a row may be. A histogram has no one value: those of functions are rows of
-// kFunctions.
+// The kinds of a row. Not a histogram, which has no single value: histograms of functions
+// are rows of kFunctions.
 enum {
   KIND_COUNTER = FC_METRIC_COUNTER,
   KIND_GAUGE = FC_METRIC_GAUGE,
@@ -147,7 +147,7 @@ static uint64_t value_at(const void *numbers, size_t offset) {
   return value;
 }
 
-// Where a document goes.
+// The output of a document.
 typedef struct text_t {
   fc_sink_t *sink;
   bool open;  // it is OpenMetrics
@@ -196,7 +196,8 @@ static fc_status_t put_share(const function_row_t *row,
                         parts / FC_BATCH_PARTS, out->sink, err);
 }
 
-// By how many calls were computed together, at most.
+// Writes the number of executions in classes, by how many calls were computed together.
+// The label `calls` is the largest number of the class.
 static fc_status_t put_executions(const function_row_t *row,
                                   const fc_labels_t *labels,
                                   const fc_series_t *series, const text_t *out,
@@ -222,7 +223,8 @@ static fc_status_t put_duration(const function_row_t *row,
                                   out->sink, err);
 }
 
-// Half as many buckets: there are eight of these for each function.
+// Writes half as many buckets as usual, because each function has eight of these
+// histograms.
 static fc_status_t put_stages(const function_row_t *row,
                               const fc_labels_t *labels,
                               const fc_series_t *series, const text_t *out,
@@ -301,8 +303,8 @@ static fc_status_t put_failures(const function_row_t *row,
   return FC_OK;
 }
 
-// The row's offset is a stage, or FC_STAGE_COUNT: the whole call. Loops are among the
-// calls that Triton's names count.
+// The row's offset is a stage, or FC_STAGE_COUNT for the whole call. Calls with ?iterate
+// count as calls under Triton's names.
 static fc_status_t put_us(const function_row_t *row, const fc_labels_t *labels,
                           const fc_series_t *series, const text_t *out,
                           fc_error_t *err) {
@@ -356,8 +358,8 @@ static const function_row_t kTriton[] = {
      FC_STAGE_ENCODE},
 };
 
-// Adds Triton's labels of a function, model and version; `function` NULL: those of
-// the module.
+// Adds Triton's labels of a function: model and version. If `function` is NULL, adds
+// those of the module.
 static void add_model(const fc_generation_t *generation,
                       const fc_function_t *function, fc_labels_t *labels) {
   char name[FC_LIMIT_LABEL + 2];
@@ -460,7 +462,7 @@ static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
                                err);
 }
 
-// The value of a row; 0 if the module is not READY.
+// Returns the value of a row; 0 if the module is not READY.
 static uint64_t module_number(const fc_server_t *server,
                               const fc_generation_t *generation,
                               module_row_t row) {
@@ -493,8 +495,8 @@ static fc_status_t put_module_conditions(fc_parts_t *parts,
 }
 
 // Writes the line of a module. Once FC_LIMIT_METRIC_MODULES lines are written, or if the
-// name is too long, the value is added to the line of the rest instead. Serial numbers of
-// generations are not added, because their sum says nothing.
+// name is too long, adds the value to the line of the rest instead. Serial numbers of
+// generations are not added, because their sum means nothing.
 static fc_status_t put_module_row(fc_parts_t *parts,
                                   const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
@@ -518,15 +520,15 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   return fc_metrics_put(family->name, family->kind, &labels, value, sink, err);
 }
 
-// parts->pass counts the passes that have ended, so it is the index of this one.
+// parts->pass counts finished passes, so it is the index of the present one.
 static fc_status_t put_module(fc_parts_t *parts,
                               const fc_generation_t *generation,
                               fc_sink_t *sink, fc_error_t *err) {
   if (parts->pass == CONDITIONS) {
     return put_module_conditions(parts, generation, sink, err);
   }
-  // There may be ten thousand modules that are not loaded: they have no lines. Nor have
-  // generations that no name leads to.
+  // Modules that are not loaded have no lines: there may be ten thousand. Generations
+  // that no name leads to have none either.
   if (!generation->claim.current ||
       fc_generation_state(generation) == FC_GENERATION_DESCRIBED) {
     return FC_OK;
@@ -584,7 +586,7 @@ fc_status_t fc_metrics_document(const fc_server_t *server,
                             : 0;
   const uint32_t text =
       fc_request_weight(accept, FC_STR("text"), FC_STR("plain"));
-  // A client that wants both equally gets Prometheus' text, which all programs can
+  // If a client wants both equally, it gets Prometheus' text, which all programs can
   // read.
   const bool is_open = open > text;
   *out_document = (fc_document_t){

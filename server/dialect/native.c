@@ -32,24 +32,24 @@ static const struct {
 #undef FC_FORM
 };
 
-// packed_of makes an fc_packed_t of a row by its place: with another order, a form would
-// be read and written by the functions of another one.
+// packed_of converts a row to an fc_packed_t by its position. In another order, the
+// functions of one form would read and write another.
 _Static_assert((int)FC_PACKED_NPY == 0 &&
                    (int)FC_PACKED_NPZ == FORM_NPZ - FORM_NPY &&
                    (int)FC_PACKED_SAFETENSORS == FORM_SAFETENSORS - FORM_NPY &&
                    (int)FC_PACKED_COUNT == FORM_COUNT - FORM_NPY,
                "the rows from NPY on are fc_packed_t, in its order");
 
-// What a call carries from admit to decode and encode.
+// The data of a call that admit passes to decode and encode.
 typedef struct parameters_t {
   uint64_t document;  // bytes of the JSON, in the form FRAMED
-  // Most bytes that the entries of an .npz may become; of one that iterates, which has
-  // none, the most steps.
+  // The most bytes that the entries of an .npz may expand to. For an iteration, which
+  // takes no .npz, the most steps.
   uint64_t most;
   uint8_t body;    // form_t
   uint8_t answer;  // form_t
   bool profiled;   // the document of the answer has a profile
-  bool unsaid;     // nobody said what the body is: its first bytes may
+  bool unsaid;     // no header gave the form of the body: its first bytes may
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -68,8 +68,9 @@ static fc_packed_t packed_of(uint8_t form) {
   return (fc_packed_t)(form - FORM_NPY);
 }
 
-// The form of a body of which nothing was said. JSON begins with none of these bytes; a
-// safetensors file begins with the size of its JSON, whose upper bytes are zeros.
+// Returns the form of a body without a declared form. JSON begins with none of the bytes
+// tested here. A safetensors file begins with the size of its JSON, whose upper bytes are
+// zeros.
 static uint8_t form_of(fc_str_t body) {
   uint8_t size[8];
   uint64_t document = 0;
@@ -113,7 +114,7 @@ fc_status_t fc_native_decode_value(fc_frame_t *frame, fc_str_t body,
                  "a value is application/json, x-npy, x-npz or x-safetensors");
 }
 
-// Results that are not, or not alone, the usual JSON.
+// Encodes results in any form other than plain JSON alone.
 static __attribute__((noinline)) fc_status_t encode_otherwise(
     fc_frame_t *frame, const uint8_t *parameters, fc_sink_t *sink,
     uint64_t *out_document, fc_error_t *err) {
@@ -153,10 +154,10 @@ static const fc_dialect_worker_t kWorker = {
 // ---------------------------------------------------------------------------
 // The head
 
-// `curl -d` says x-www-form-urlencoded and `fetch` with a string says
-// text/plain, and both mean JSON; so does no Content-Type, unless the body
-// itself says otherwise, which `curl --data-binary @x.npy` relies on. This does not open
-// the server to pages of other sites: the Origin rule stops those.
+// Means the Content-Type JSON? `curl -d` sends x-www-form-urlencoded and `fetch` with a
+// string sends text/plain; both mean JSON. No Content-Type means JSON too, unless the
+// body's first bytes show another form, which `curl --data-binary @x.npy` needs. This
+// does not open the server to pages of other sites: the Origin rule stops them.
 static bool says_nothing(fc_str_t type) {
   return type.size == 0 ||
          fc_str_equal(type, FC_STR("application/x-www-form-urlencoded"));
@@ -180,7 +181,7 @@ static int find_form(fc_str_t type) {
   return json ? FORM_JSON : -1;
 }
 
-// Reads the form of the body. With Inference-Header-Content-Length, JSON is a
+// Reads the form of the body. With Inference-Header-Content-Length, the body is a JSON
 // document that raw bytes may follow.
 static fc_status_t read_form(const fc_request_t *request, parameters_t *call,
                              fc_error_t *err) {
@@ -213,7 +214,7 @@ static fc_status_t choose_answer(const fc_request_t *request,
                                  parameters_t *call, fc_error_t *err) {
   const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
   uint32_t most = 0;
-  // This is what most clients send: they get JSON, the first of the forms.
+  // Most clients send this: they get JSON, the first of the forms.
   if (accept.size == 0 || fc_str_equal(accept, FC_STR("*/*"))) return FC_OK;
   for (int i = 0; i < FORM_COUNT; i++) {
     const uint32_t weight =
@@ -230,7 +231,7 @@ static fc_status_t choose_answer(const fc_request_t *request,
   return status;
 }
 
-// What the client wants besides results.
+// Reads what the client wants besides results.
 static fc_status_t read_query(fc_str_t query, parameters_t *call,
                               fc_admission_t *out_admission, fc_error_t *err) {
   const fc_str_t validate = fc_request_query(query, FC_STR("validate"));
@@ -256,7 +257,7 @@ static bool wants_timing(const fc_request_t *request) {
                       FC_STR("1"));
 }
 
-// A call that is made many times: its steps come as they are made.
+// Admits an iteration: a call that is made many times, each step sent when it is made.
 static fc_status_t admit_steps(const fc_server_t *server,
                                const fc_request_t *request, parameters_t *call,
                                fc_admission_t *out_admission, fc_error_t *err) {
@@ -270,7 +271,7 @@ static fc_status_t admit_steps(const fc_server_t *server,
                    "'validate' and 'profile' are of one call, 'iterate' makes "
                    "many");
   }
-  // A part that is compressed would wait for those behind it.
+  // A compressed part could not be sent before the parts after it.
   out_admission->answer_coding = FC_CODING_NONE;
   if (wants_timing(request)) out_admission->flags = FC_CALL_TIMED;
   return fc_admission_parts(request, out_admission, err);

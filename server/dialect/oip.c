@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of a call, decode and encode, and the status of errors. The documents are
-// in oip_document.c.
+// Reads the head of a call, decodes and encodes, and gives the status of errors. The
+// documents are in oip_document.c.
 #include "dialect/oip.h"
 
 #include "dialect/admission.h"
@@ -9,7 +9,7 @@
 #include "marshal/oip.h"
 #include "obs/code.h"
 
-// What a call carries from admit to decode and encode.
+// The data of a call that admit passes to decode and encode.
 typedef struct parameters_t {
   uint64_t document;  // bytes of the JSON, or FC_OIP_ALL
   bool alone;         // the client named the module alone
@@ -23,8 +23,8 @@ static parameters_t parameters_of(const uint8_t *bytes) {
   return parameters;
 }
 
-// Does the path name the model by its module alone? The answer to the call repeats
-// the name that the client used.
+// Does the path name the model by its module only? The answer repeats the name that the
+// client used.
 static bool names_module(const fc_server_t *server, fc_str_t path,
                          const fc_place_t *place) {
   static const fc_str_t kBefore = FC_STR("/v2/models/");
@@ -39,8 +39,8 @@ static bool names_module(const fc_server_t *server, fc_str_t path,
          fc_str_equal(fc_str_make(decoded, size), generation->claim.name);
 }
 
-// The JSON at the beginning of a body says which tensors follow as raw bytes. Content-Type
-// and Accept are not looked at, because clients leave them out, or send wrong ones.
+// The JSON at the beginning of a body says which tensors follow as raw bytes.
+// Content-Type and Accept are ignored, because clients omit them or send wrong ones.
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
                          const fc_place_t *place, fc_admission_t *out_admission,
                          fc_error_t *err) {
@@ -57,7 +57,7 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
   return fc_admission_body(server, request, out_admission, err);
 }
 
-// Other documents than short ones are not searched: their turn would be long.
+// Searches only short documents: a long search would make the turn too long.
 static fc_status_t find_sequence(fc_str_t body, uint8_t *bytes,
                                  fc_sequence_t *out_sequence, fc_error_t *err) {
   parameters_t parameters = parameters_of(bytes);

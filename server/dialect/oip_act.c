@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The repository of /v2: load and unload. What they do is in modules/act.h; who may
-// ask is decided before (exchange/privilege.h).
+// The repository of /v2: load and unload. modules/act.h says what they do;
+// exchange/privilege.h has already checked who may ask for them.
 #include "dialect/oip.h"
 
-// Returns the module's name in `name`: all of it, or what stands before one of its
-// dots, since a model is MODULE.FUNCTION and a module is loaded as a whole. A name
-// with no known module in it is returned as it is.
+// Returns the module's name in `name`: the whole name, or the part before one of its
+// dots, because a model is MODULE.FUNCTION and a module is loaded as a whole. If no known
+// module is in the name, returns it unchanged.
 fc_str_t fc_oip_act_module(const fc_server_t *server, fc_str_t name) {
   const fc_generations_t *all = &server->modules->generations;
   if (fc_generations_find(all, name)) return name;
@@ -38,9 +38,8 @@ static fc_status_t skip(void *reader, fc_error_t *err) {
   return fc_json_skip(reader, token, err);
 }
 
-// Clients send "unload_dependents", which is ignored, because no module here has
-// dependents. Any other member, such as a configuration or a file of the client's own, is
-// refused.
+// Clients send "unload_dependents", which is ignored: no module here has dependents. Any
+// other member, such as a configuration or a file from the client, is refused.
 static fc_status_t read_parameters(void *reader, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
       {"unload_dependents", skip, NULL},
@@ -63,7 +62,7 @@ fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   return fc_oip_read(&reader, body, kRows, FC_ARRAY_COUNT(kRows), &reader, err);
 }
 
-// The act has ended well, and clients are told no more than that.
+// The act was successful. Clients of this protocol get no more than that.
 fc_status_t fc_oip_tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   (void)server;

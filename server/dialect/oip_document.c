@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What /v2 says of the server and its models.
+// The documents of /v2 about the server and its models.
 #include "dialect/oip.h"
 
 #include "dialect/admission.h"
@@ -94,8 +94,8 @@ fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
                  FC_STR_ARG(function->name), FC_STR_ARG(reason));
 }
 
-// Writes all versions of the model's module, beginning with the one that was asked for;
-// of a generation that drains, only its own version.
+// Writes all versions of the model's module, beginning with the requested one. For a
+// draining generation, writes only its own version.
 static fc_status_t write_versions(const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_json_write_string(sink, generation->claim.version, err));
@@ -121,9 +121,8 @@ static fc_status_t write_model(const fc_generation_t *generation,
   return fc_json_print(sink, err, "}");
 }
 
-// ---------------------------------------------------------------------------
-// Lists, in parts. A generation may fail or get another module while its functions
-// are listed, so name and version are those of the function's own module.
+// Lists, in parts. While its functions are listed, a generation may fail or get another
+// module. So name and version are those of the module that has the functions.
 
 // NULL: the function is no model.
 static const fc_function_t *model_at(const fc_parts_t *parts, size_t index) {
@@ -161,7 +160,7 @@ static fc_status_t put_ready(fc_parts_t *parts,
 }
 
 // Lists a module that is not loaded. The entry has the module's name, because its
-// functions may not be known.
+// functions may be unknown.
 static fc_status_t put_unknown(fc_parts_t *parts,
                                const fc_generation_t *generation,
                                fc_sink_t *sink, fc_error_t *err) {
@@ -177,7 +176,7 @@ static fc_status_t put_unknown(fc_parts_t *parts,
                                    : "");
 }
 
-// parts->flags of the index: only models that are ready are asked for.
+// parts->flags of the index: the request asks only for ready models.
 enum { ASKS_READY = 1 };
 
 static fc_status_t put_indexed(fc_parts_t *parts,
@@ -227,8 +226,8 @@ static fc_status_t put_entry(fc_parts_t *parts,
                        ready ? "READY" : "LOADING");
 }
 
-// Lists the modules that were unloaded by request, after all others. An act that loads
-// one again forgets it.
+// Lists the modules that were unloaded by request, after all others. Loading one again
+// removes it from this list.
 static fc_status_t put_unloaded(fc_parts_t *parts, bool *out_more,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_modules_t *modules = parts->server->modules;

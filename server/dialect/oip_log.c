@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// /v2/logging: which lines the log has. Each level can be silenced. Where lines go
-// and how they look cannot be changed here; clients are told fixed values for that.
-// Who may change the levels has been decided by exchange/privilege.h then.
+// /v2/logging: turns levels of the log on and off. The log's destination and format
+// cannot be changed here; clients get fixed values for them. exchange/privilege.h has
+// already checked who may change levels.
 #include "dialect/oip.h"
 
 static const char *const kLevels[] = {
@@ -11,8 +11,8 @@ static const char *const kLevels[] = {
     [FC_LOG_ERROR] = "log_error",
 };
 
-// Settings that are not changed while the server runs. A client may send them
-// back with the values it was told.
+// Settings that cannot change while the server runs. A client may send them back with the
+// values that it got.
 static const struct {
   const char *name;
   fc_json_token_t token;
@@ -70,8 +70,8 @@ static const fc_json_member_t kSettings[] = {
     {"log_format", read_fixed, NULL},
     {NULL, refuse, NULL}};
 
-// Logs the change, as a warning, before it is made: so the log also says when
-// warnings were silenced.
+// Logs the change as a warning before it is made, so that the log also shows when
+// warnings were turned off.
 static void tell(fc_log_t *log, const bool *silent) {
   fc_log(log, FC_LOG_WARN, "log settings: info %s, warning %s, error %s",
          silent[FC_LOG_INFO] ? "off" : "on", silent[FC_LOG_WARN] ? "off" : "on",
@@ -86,7 +86,7 @@ fc_status_t fc_oip_log(const fc_server_t *server, fc_str_t body,
   _Static_assert(sizeof change.silent == sizeof log->silent,
                  "one for each level");
   memcpy(change.silent, log->silent, sizeof change.silent);
-  // The log is changed only after the whole body was good.
+  // The log is changed only if the whole body was valid.
   FC_TRY(fc_oip_read(&change.reader, body, kSettings, FC_ARRAY_COUNT(kSettings),
                      &change, err));
   if (memcmp(silent, log->silent, sizeof change.silent) != 0) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "parameters":{"sequence_id":…,"sequence_start":…,"sequence_end":…} of a call, which the
-// loop reads before the call is queued: calls of a sequence are those of a session.
+// Reads "parameters":{"sequence_id":…,"sequence_start":…,"sequence_end":…} of a call. The
+// loop does this before the call is queued, because the calls of a sequence are the calls
+// of a session.
 #include <string.h>
 
 #include "dialect/oip.h"
@@ -22,7 +23,7 @@ static fc_status_t take_text(looking_t *looking, fc_error_t *err) {
   const fc_str_t text = looking->reader.text;
   fc_sequence_t *sequence = looking->sequence;
   if (!text.size) return FC_OK;
-  // Unescaped it is no longer.
+  // Unescaping does not make the text longer.
   if (text.size >= FC_SEQUENCE_NAME) return fail_size(looking, err);
   sequence->name[0] = 't';
   sequence->name_size =
@@ -94,7 +95,7 @@ static fc_status_t read_parameters(void *context, fc_error_t *err) {
                       "text");
 }
 
-// A key that is written with escapes is not found here: then the worker refuses it.
+// A key that is written with escapes is not found here; the worker refuses it.
 fc_status_t fc_oip_find_sequence(fc_str_t document, fc_sequence_t *out_sequence,
                                  fc_error_t *err) {
   static const char kWord[] = "\"sequence_";

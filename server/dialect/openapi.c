@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two passes: the schemas of each function stand among the components, where generators
-// of clients look for them; then each has a path. The errors that any call may end with
-// are components, too.
+// There are two passes. The first writes the schemas of each function into the
+// components, where client generators look for them; the second writes the paths. Errors
+// that any call may have are components too.
 #include "dialect/openapi.h"
 
 #include <stdio.h>
@@ -17,11 +17,11 @@
 #include "obs/code.h"
 #include "pool/turn.h"
 
-// A larger example is not in the document: the path that answers with it stands there.
+// A larger example is left out; the document has the path that returns it.
 #define EXAMPLE_MAX 4096
 #define SUMMARY_MAX (4u << 10)
 #define NODES_MAX 1000  // types of a function; each takes up to a KiB
-// Most bytes of a module's or a function's name. An escaped byte takes three.
+// The most bytes of a module's or a function's name. An escaped byte takes three.
 #define NAME_SIZE 256
 #define ESCAPED_MAX (3 * NAME_SIZE)
 #define PREFIX_MAX (2 * ESCAPED_MAX + 2)
@@ -33,12 +33,12 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Errors
 
-// Is it one that calls are answered with?
+// Can a call have this error?
 static bool is_of_calls(const fc_code_traits_t *row) {
   return row->part != FC_CODE_PART_MESSAGE && row->part != FC_CODE_PART_LOADING;
 }
 
-// Is the row's code one of calls, and the first of these with its status?
+// Is this the first row of its status whose code a call can have?
 static bool begins_status(const fc_code_traits_t *row) {
   if (!is_of_calls(row)) return false;
   for (const fc_code_traits_t *before = fc_code_rows; before < row; before++) {
@@ -47,7 +47,7 @@ static bool begins_status(const fc_code_traits_t *row) {
   return true;
 }
 
-// The members of an operation's "responses" that are errors.
+// Writes the errors among the members of an operation's "responses".
 static fc_status_t put_refusals(fc_sink_t *sink, fc_error_t *err) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
     if (!begins_status(&fc_code_rows[i])) continue;
@@ -116,8 +116,8 @@ static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Names
 
-// Writes the bytes that `is_plain` allows, the others as `escape` and two digits.
-// Returns the size; 0: the name is empty or has more than NAME_SIZE bytes.
+// Writes the bytes that `is_plain` allows unchanged, the others as `escape` and two
+// digits. Returns the size; 0: the name is empty or has more than NAME_SIZE bytes.
 static size_t put_escaped(fc_str_t name, bool (*is_plain)(char c), char escape,
                           char out[ESCAPED_MAX]) {
   size_t size = 0;
@@ -145,8 +145,8 @@ static bool is_in_path(char c) {
 
 static bool is_in_component(char c) { return is_word(c) || c == '.'; }
 
-// The name by which a path leads to the generation: its label, or its key if the
-// label leads to another generation by now.
+// Returns the name by which a path leads to the generation: its label, or its key if the
+// label now leads to another generation.
 static fc_str_t name_of(const fc_parts_t *parts,
                         const fc_generation_t *generation) {
   const fc_generation_t *found = fc_generations_find(
@@ -154,8 +154,8 @@ static fc_str_t name_of(const fc_parts_t *parts,
   return found == generation ? generation->claim.label : generation->claim.key;
 }
 
-// Writes what the names of a function's components begin with, "MODULE.FUNCTION.". No
-// two functions have the same, because a dot in a module's name is escaped. "": a name
+// Writes the prefix of the names of a function's components, "MODULE.FUNCTION.". No two
+// functions have the same prefix, because a dot in a module's name is escaped. "": a name
 // is empty or too long.
 static fc_str_t component_prefix(fc_str_t module, const fc_function_t *function,
                                  char out[PREFIX_MAX]) {
@@ -188,7 +188,7 @@ static fc_status_t put_function_path(fc_str_t module,
 // ---------------------------------------------------------------------------
 // Functions
 
-// Writes a line about the function, as `farcall sig` has it; the name alone if the
+// Writes a line about the function in the form of `farcall sig`; only the name if the
 // line exceeds SUMMARY_MAX bytes.
 static fc_status_t put_summary(const fc_signature_t *signature, fc_sink_t *sink,
                                fc_error_t *err) {
@@ -209,7 +209,7 @@ static fc_status_t put_summary(const fc_signature_t *signature, fc_sink_t *sink,
   return status;
 }
 
-// Writes the example `name`, or if that is "" what the function has instead.
+// Writes the example `name`; if that is "", writes the function's default example.
 static fc_status_t put_example(fc_str_t module, const fc_function_t *function,
                                fc_str_t name, fc_sink_t *sink,
                                fc_error_t *err) {
@@ -282,8 +282,8 @@ static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
   return fc_json_print(sink, err, "}");
 }
 
-// Writes "operationId" and "tags". The id is the prefix without its last dot, and
-// `word`. "-signature" cannot be taken for an escaped byte: 's' is no hex digit.
+// Writes "operationId" and "tags". The id is the prefix without its last dot, followed by
+// `word`. "-signature" cannot be mistaken for an escaped byte: 's' is no hex digit.
 static fc_status_t put_id(fc_str_t module, fc_str_t prefix, const char *word,
                           fc_sink_t *sink, fc_error_t *err) {
   const size_t size = prefix.size - 1;
@@ -312,7 +312,8 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
   return fc_json_print(sink, err, "}");
 }
 
-// Writes a path and its two operations: GET answers with the signature, POST calls.
+// Writes a path with its two operations: GET answers with the signature, POST calls the
+// function.
 static fc_status_t put_operations(fc_str_t module,
                                   const fc_function_t *function,
                                   fc_str_t prefix, fc_sink_t *sink,
@@ -330,9 +331,9 @@ static fc_status_t put_operations(fc_str_t module,
   return fc_json_print(sink, err, "}");
 }
 
-// Writes the same path with ?iterate, whose documents and answers are other ones. No
-// parameter is written: clients that generators make lose the query of the path by it.
-// Nothing can say that a body is many documents: it is a text to them.
+// Writes the same path with ?iterate, whose bodies and answers differ. No query parameter
+// is declared: with one, generated clients would drop the query of the path. OpenAPI
+// cannot describe a body of many documents, so the body is declared as text.
 static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
                              fc_str_t prefix, fc_sink_t *sink,
                              fc_error_t *err) {
@@ -370,8 +371,9 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
   return put(sink, "}}}", err);
 }
 
-// Are the components that paths of the module lead to in the document? It may have been
-// replaced or described anew since, or have another name by now: then it has no path.
+// Are the components for the module's paths in the document? If the module was replaced,
+// described again or renamed since the first pass, they are not, and the module has no
+// path.
 static bool has_components(fc_parts_t *parts, const fc_generation_t *generation,
                            bool by_label) {
   fc_parts_key_t *key = &parts->keys[parts->at - 1];
@@ -384,8 +386,8 @@ static bool has_components(fc_parts_t *parts, const fc_generation_t *generation,
   return true;
 }
 
-// Leaves out functions that cannot be called, whose names are too long, or that have
-// too many types for one turn of the loop.
+// Leaves out functions that cannot be called, that have too long a name, or that have too
+// many types for one turn of the loop.
 static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {
@@ -458,7 +460,8 @@ static fc_status_t put_names_in_path(const char *path, fc_sink_t *sink,
   return FC_OK;
 }
 
-// What a session is made with where the body is a file of its values, or nothing.
+// The query parameters for making a session when the body is a file of values, or is
+// empty.
 static const char kMakingQuery[] =
     "'parameters':["
     "{'name':'ttl_ms','in':'query','schema':{'type':'integer','minimum':1}},"

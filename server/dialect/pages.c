@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pages for people and programs that look after the server: / (the explorer, for
-// browsers), health, metrics, OpenAPI. They are a dialect of their own because they
-// belong to no API: a further API changes none of them. They accept any query
-// parameter, because the programs that ask for them add their own.
+// Routes for operators and monitoring: / (the explorer, for browsers), health, metrics,
+// OpenAPI. They are a separate dialect because they belong to no API. They accept any
+// query parameter, because programs that use them add their own.
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
 #include "obs/code.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names and values are compared as they come, undecoded: none of those listed needs an
+// Names and values are compared without decoding: no listed name or value needs an
 // escape.
 #include "dialect/parameter.h"
 
@@ -13,7 +13,7 @@ typedef struct parameter_t {
   const char *values;  // each ended by '|' or the end
 } parameter_t;
 
-// A GET that calls: no method of a route.
+// A GET that calls. It is not one of the methods of route.h.
 #define SOURCE (1u << 8)
 
 static const char kFormats[] =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generations come and go between two parts, so an index alone may mean another
-// generation later on. Keys and serial numbers are kept too, and each generation is
-// looked up when its turn comes.
+// Generations are added and removed between two parts, so an index may mean another
+// generation later. So keys and serial numbers are stored too, and each generation is
+// looked up when it is written.
 #include "dialect/parts.h"
 
 #include "config/limits.h"
@@ -19,8 +19,8 @@ static bool is_listed(const fc_generation_t *generation, bool with_draining) {
   return generation && (generation->claim.current || with_draining);
 }
 
-// Lists generations, and returns how many. *out_size: bytes of their keys. `keys` NULL:
-// only counts.
+// Lists generations and returns their number. *out_size is the number of bytes of their
+// keys. With `keys` NULL, only counts.
 static uint32_t list(const fc_generations_t *generations, bool with_draining,
                      fc_parts_key_t *keys, char *texts, size_t *out_size) {
   uint32_t count = 0;
@@ -116,8 +116,8 @@ fc_status_t fc_parts_create_of(const fc_server_t *server,
   return FC_OK;
 }
 
-// The generation to write for a listed one: itself, or the current one of its key if
-// it was current and no longer is. NULL: it is gone.
+// Returns the generation to write for a listed one: itself, or, if it was current and no
+// longer is, the current one of its key. NULL: there is none any more.
 static fc_generation_t *find(const fc_parts_t *parts,
                              const fc_parts_key_t *key) {
   const fc_generations_t *generations = &parts->server->modules->generations;
@@ -132,7 +132,7 @@ static fc_generation_t *find(const fc_parts_t *parts,
                                                                    : NULL;
 }
 
-// Begins with the next module, which may have nothing to write.
+// Begins the next module, which may have nothing to write.
 static fc_status_t next_module(fc_parts_t *parts, fc_sink_t *sink,
                                fc_error_t *err) {
   fc_generation_t *generation = find(parts, &parts->keys[parts->at++]);
@@ -183,7 +183,7 @@ static fc_status_t begin_pass(fc_parts_t *parts, fc_sink_t *sink,
   return FC_OK;
 }
 
-// Takes one step. False in *out_more: the document is complete.
+// Takes one step. *out_more is false when the document is complete.
 static fc_status_t write_some(fc_parts_t *parts, fc_sink_t *sink,
                               bool *out_more, fc_error_t *err) {
   *out_more = true;
@@ -213,12 +213,12 @@ fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
   if (parts->step == STEP_LIST) {
     FC_TRY(list_all(parts, err));
     parts->step = STEP_BEGIN;
-    // Listing many modules was enough for this turn.
+    // Listing many modules used up this turn.
     *out_more = parts->count > FC_LIMIT_PART_LOOKS;
     if (*out_more) return FC_OK;
   }
   const uint64_t before = written(out);
-  // Looking at a module takes time too, even if it has nothing to say.
+  // Each look at a module takes time, even if nothing is written for it.
   for (uint32_t looks = 0; looks < FC_LIMIT_PART_LOOKS; looks++) {
     FC_TRY(write_some(parts, &out->sink, out_more, err));
     if (!*out_more) return FC_OK;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the names in a path lead to: a module's generation, a function of it, or a model.
-// A name that leads nowhere is answered with the nearest one, or with those there are.
+// Finds what the names in a path mean: a module's generation, its function, or a model.
+// If a name is unknown, the error suggests the nearest known name, or lists the known
+// names.
 #include "dialect/place.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include "config/limits.h"
 #include "dialect/dialect.h"
 
-// `have` lists what there is, for a name that is near to none; "" for nothing.
+// `have` lists the known names, for a name that is near to none of them; "" lists
+// nothing.
 static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
                              fc_str_t nearest, const char *have,
                              fc_error_t *err) {
@@ -24,7 +26,7 @@ static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
                  hint);
 }
 
-// Says which versions there are, as far as they fit.
+// The error lists the known versions, as many as fit.
 static fc_status_t unknown_version(const fc_generation_t *head,
                                    fc_str_t version, fc_error_t *err) {
   char shown[80], have[200];
@@ -101,7 +103,8 @@ static fc_status_t find_only_function(const fc_generation_t *generation,
       FC_STR_ARG(generation->claim.name), *have ? " of " : "", have);
 }
 
-// It has buffers, which the way of every call must not zero.
+// A separate function because of its buffers: successful calls must not pay for zeroing
+// them.
 static fc_status_t unknown_function(fc_str_t name,
                                     const fc_generation_t *generation,
                                     fc_error_t *err) {
@@ -127,9 +130,9 @@ static fc_status_t find_function(fc_str_t name,
 // ---------------------------------------------------------------------------
 // Models
 
-// How many bytes of a model's name are searched for the dot behind a module's
-// name: no more than such a name and a dot have, however long the name in the
-// path is.
+// Returns how many bytes of a model's name are searched for the dot after a module's
+// name. The limit is the longest module name and a dot, because the name in the path may
+// be very long.
 static size_t after_module(fc_str_t name) {
   const size_t most = FC_MODULE_NAME_MAX + 1;
   return name.size < most ? name.size : most;
@@ -150,7 +153,7 @@ bool fc_place_only_function(const fc_generation_t *generation,
   return found == 1;
 }
 
-// The words are Triton's: client programs look for them.
+// The text is Triton's, because client programs search for it.
 static fc_status_t unknown_model(fc_str_t name, fc_str_t module,
                                  fc_str_t function, fc_error_t *err) {
   char shown[80], hint[160];
@@ -173,8 +176,7 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
   if (!ready) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
-  // The model's module may be one that could not be loaded, or that has no such
-  // function.
+  // The model's module may have failed to load, or may lack the function.
   for (size_t dot = after_module(name); dot-- > 0;) {
     if (name.data[dot] != '.') continue;
     const fc_generation_t *generation =
@@ -194,7 +196,8 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
                        err);
 }
 
-// The first function that clients may see, and how many there are.
+// Returns the first function that clients may see, and gives the number of such
+// functions.
 static const fc_function_t *find_first(const fc_generation_t *generation,
                                        size_t *out_count) {
   const fc_function_t *first = NULL;
@@ -208,8 +211,8 @@ static const fc_function_t *find_first(const fc_generation_t *generation,
   return first;
 }
 
-// Finds the function that a module's name alone means: the only one that can be
-// called.
+// Finds the function that is meant by only the module's name: the only function that can
+// be called.
 static fc_status_t find_only(const fc_generation_t *generation,
                              uint32_t *out_function, fc_error_t *err) {
   FC_TRY(check_loaded(generation, err));
@@ -226,17 +229,16 @@ static fc_status_t find_only(const fc_generation_t *generation,
       FC_STR_ARG(first ? first->name : FC_STR("")));
 }
 
-// Finds the current generation of a name and of a version, or alias, of it.
-// version.data NULL: the one that the name alone leads to.
+// Finds the current generation of a module name and a version or alias. version.data
+// NULL: no version is given.
 static const fc_generation_t *find_of(const fc_generations_t *generations,
                                       fc_str_t name, fc_str_t version) {
   return version.data ? fc_generations_find_version(generations, name, version)
                       : fc_generations_find(generations, name);
 }
 
-// Finds a model by its name MODULE.FUNCTION. Also finds a module that may have
-// the function but must be described first: then out_place->function is not
-// set.
+// Finds a model by its name MODULE.FUNCTION. Also finds a module that may have the
+// function but must be described first; then out_place->function is not set.
 static bool find_pair(fc_str_t name, fc_str_t version,
                       const fc_generations_t *generations,
                       fc_place_t *out_place) {
@@ -260,9 +262,9 @@ static bool find_pair(fc_str_t name, fc_str_t version,
   return false;
 }
 
-// A model is a function: its name is MODULE.FUNCTION, or MODULE alone if just
-// one function of that can be called. Both names may have dots in them, so
-// every dot is tried, the last one first.
+// A model is a function. Its name is MODULE.FUNCTION, or MODULE if only one function of
+// the module can be called. Both names may contain dots, so every dot is tried, the last
+// one first.
 static fc_status_t find_model(const fc_route_names_t *names,
                               const fc_generations_t *generations, bool ready,
                               fc_place_t *out_place, fc_error_t *err) {
@@ -276,7 +278,7 @@ static fc_status_t find_model(const fc_route_names_t *names,
     out_place->module = alone->index;
     return find_only(alone, &out_place->function, err);
   }
-  // Is the model there in another version?
+  // Does the model exist in another version?
   fc_place_t other = *out_place;
   const fc_generation_t *head = fc_generations_find(generations, name);
   if (!head && version.data &&
@@ -288,8 +290,8 @@ static fc_status_t find_model(const fc_route_names_t *names,
   return unknown_version(head, version, err);
 }
 
-// Finds the model that the body names. A route with FC_ROUTE_ANY_MODEL is found for a
-// model that is not there, too: without module and function.
+// Finds the model that the body names. For a route with FC_ROUTE_ANY_MODEL a missing
+// model is no error: the place then has no module and no function.
 static fc_status_t find_named(const fc_routes_t *routes,
                               const fc_request_t *request,
                               const fc_generations_t *generations, bool ready,
@@ -329,7 +331,7 @@ static fc_status_t find_place(const fc_routes_t *routes,
   if (FC_UNLIKELY(row->methods & FC_ROUTE_PEEK)) {
     return find_named(routes, request, generations, ready, out_place, err);
   }
-  // Whether it changes anything is seen by the message.
+  // Only the message itself shows whether it changes anything.
   out_place->peeks = FC_UNLIKELY(row->methods & FC_ROUTE_ADMIN) &&
                      routes->dialects[row->dialect]->framed &&
                      request->begin.size < FC_MESSAGE_HEAD &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RFC 9457, flat, with `error` repeating `detail` for clients of other protocols.
+// Writes RFC 9457 in flat form; `error` repeats `detail` for clients of other protocols.
 // The detail of an internal error is only logged: the client gets the request id, by
-// which the line is found.
+// which the log line can be found.
 #include "dialect/problem.h"
 
 #include "json/writer.h"

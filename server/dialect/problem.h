@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of an answer that is an error (docs/errors.md), from the one error type.
+// Writes the body of an error answer (docs/errors.md) from an fc_error_t.
 #ifndef FARCALL_SERVER_DIALECT_PROBLEM_H_
 #define FARCALL_SERVER_DIALECT_PROBLEM_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table of forms; and entity tags as RFC 9110 8.8.3 writes them. Nothing is
-// hashed or kept here.
+// Has the table of forms, and compares entity tags by RFC 9110 8.8.3. Nothing is hashed
+// or stored here.
 #include "dialect/query.h"
 
 #include "abi/render.h"
@@ -31,8 +31,8 @@ static fc_status_t write_schema(const fc_function_t *function, fc_sink_t *sink,
   return fc_signature_print_schema(function->signature, sink, err);
 }
 
-// IREE's metadata has arguments and results, but no arguments that are written
-// to.
+// IREE's metadata describes arguments and results, but cannot describe arguments that the
+// function writes to.
 static fc_status_t check_roles(const fc_signature_t *signature,
                                fc_error_t *err) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
@@ -71,8 +71,8 @@ static const format_t kFormats[] = {
 #undef FC_FORMAT
 };
 
-// Finds the form that a query names; the first one if it names none.
-// parameter.c has refused any other name.
+// Finds the form that a query names; returns the first one if it names none. parameter.c
+// has refused unknown names.
 static const format_t *find_format(fc_str_t query) {
   fc_str_t wanted = fc_request_query(query, FC_STR("format"));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFormats); i++) {
@@ -106,8 +106,8 @@ static bool has_example(const fc_function_t *function, fc_str_t name) {
   return false;
 }
 
-// Decodes the name that a query has. A '+' is one where an example is called so; else it
-// is a space, as clients write one.
+// Decodes the name in a query. A '+' stays a '+' if the function has an example of that
+// name; otherwise it is a space, as clients encode one.
 static bool read_name(const fc_function_t *function, fc_str_t query, char *out,
                       size_t *out_size) {
   fc_str_t text = fc_request_query(query, FC_STR("name"));
@@ -145,8 +145,8 @@ fc_status_t fc_query_example(const fc_function_t *function, fc_str_t query,
 // ---------------------------------------------------------------------------
 // Conditions
 
-// True for a list "*", and when `digest` is in a list of entity tags. Weak tags
-// count only if `weak`.
+// True for a list "*", and if `digest` is in a list of entity tags. Weak tags count only
+// if `weak`.
 static bool has_tag(fc_str_t list, fc_str_t digest, bool weak) {
   if (fc_str_equal(list, FC_STR("*"))) return true;
   size_t at = 0;
@@ -179,12 +179,12 @@ static fc_status_t fail_condition(const char *field, fc_str_t wanted,
   return status;
 }
 
-// A large file is served before it is hashed. Until then a list of tags may name the
-// one that the module will have: If-Match with a list cannot be decided, nor
-// If-None-Match of a call. A GET with If-None-Match gets the document.
+// A large file is served before it is hashed. Until then its tag is unknown, and a list
+// of tags may contain it. So If-Match with a list, and If-None-Match of a call, cannot be
+// decided. A GET with If-None-Match gets the document.
 static fc_status_t check_unknown(const fc_request_t *request, bool reads,
                                  fc_error_t *err) {
-  // No tag has a quote in it, so only "*" fits this.
+  // No tag contains a quote, so only "*" matches this.
   static const fc_str_t kNone = FC_STR("\"");
   const fc_str_t match = request->fields[FC_FIELD_IF_MATCH];
   const fc_str_t none = request->fields[FC_FIELD_IF_NONE_MATCH];
@@ -226,7 +226,8 @@ fc_status_t fc_query_document(const fc_request_t *request,
     out_document->content_type =
         fc_str(find_format(request->query)->content_type);
   }
-  // Conditions come and go while file and signature stay.
+  // Conditions can change while file and signature stay the same, so this document has no
+  // tag.
   if (fc_str_equal(fc_request_query(request->query, FC_STR("conditions")),
                    FC_STR("1"))) {
     return FC_OK;

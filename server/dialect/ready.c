@@ -33,7 +33,7 @@ fc_status_t fc_ready_check(const fc_server_t *server,
                    "end: start the server again");
   }
   const fc_load_counts_t counts = *out_counts = fc_ready_count(server);
-  // A server to which modules may be added is ready without any, unless one has
+  // If modules may be added later, the server is ready without any, unless one has
   // failed.
   const bool empty = counts.failed == server->modules->failed_paths;
   if (counts.served == 0 && !(server->may_grow && empty)) {
@@ -53,7 +53,7 @@ bool fc_ready_is(const fc_server_t *server) {
   return fc_ready_check(server, &counts, NULL) == FC_OK;
 }
 
-// All that fc_ready_check reads.
+// Reads everything that fc_ready_check reads.
 bool fc_ready_look(const fc_server_t *server, fc_ready_facts_t *facts) {
   const fc_ready_facts_t now = {.of = {
                                     server->modules->generations.changes,

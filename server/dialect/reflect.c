@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The documents of /api/v1 and of the server's state. Lists of all modules or all
-// functions, also of one module that has many, are written in parts (fc_parts_form_t),
-// other documents at once.
+// functions, and documents about a module with many functions, are written in parts
+// (fc_parts_form_t); other documents at once.
 #include "dialect/reflect.h"
 
 #include "dialect/condition.h"
@@ -36,7 +36,7 @@ static uint64_t uptime_ms(const fc_server_t *server) {
 static fc_status_t write_index(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   const fc_routes_t *routes = server->routes;
-  // The first KServe protocol asks here whether the server lives.
+  // KServe's first protocol asks at this path whether the server is alive.
   FC_TRY(fc_json_print(
       sink, err,
       "{'name':'farcalld','version':'%s','status':'alive','routes':[",
@@ -69,7 +69,8 @@ static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
       options->connections);
 }
 
-// Writes for each limit of control groups: null if it can be set, else why it cannot.
+// Writes for each limit of control groups null if it can be set, or the reason why it
+// cannot.
 static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
                                 fc_error_t *err) {
   FC_TRY(fc_json_print(sink, err, ",'groups':{"));
@@ -225,7 +226,7 @@ static const char *const kStates[] = {
     [FC_GENERATION_DESCRIBED] = "described",
 };
 
-// Writes why a module is not served or, if it is, why a newer file of it is
+// Writes why a module is not served. If it is served, writes why a newer file of it is
 // not.
 static fc_status_t write_reason(const fc_generation_t *generation,
                                 fc_sink_t *sink, fc_error_t *err) {
@@ -270,7 +271,7 @@ static fc_status_t put_alias(const fc_server_t *server,
   return FC_OK;
 }
 
-// Writes the names that lead to a generation: its module's, and those with an alias.
+// Writes the names that lead to a generation: the module's name, and names with an alias.
 static fc_status_t write_names(const fc_server_t *server,
                                const fc_generation_t *generation,
                                fc_sink_t *sink, fc_error_t *err) {
@@ -293,9 +294,9 @@ static fc_status_t write_names(const fc_server_t *server,
   return put(sink, "]", err);
 }
 
-// Writes the members of a module as far as "functions". *out_open: the array is open,
-// and the caller writes the functions and its end. Else nothing is known of them, and
-// an empty array is written, or null if nobody has looked into the file.
+// Writes the members of a module up to "functions". If *out_open, the array is open: the
+// caller writes the functions and closes it. Otherwise the functions are not known: an
+// empty array is written, or null if the file was not read.
 static fc_status_t begin_module(const fc_server_t *server,
                                 const fc_generation_t *generation,
                                 extras_t extras, bool *out_open,
@@ -315,7 +316,7 @@ static fc_status_t begin_module(const fc_server_t *server,
   if (extras.conditions) {
     FC_TRY(fc_json_print(sink, err, ",'conditions':"));
     FC_TRY(fc_conditions_write(server, generation, sink, err));
-    // What metrics and the log call it.
+    // The name that metrics and the log use.
     FC_TRY(
         fc_json_print(sink, err, ",'label':'%.*s'", FC_STR_ARG(claim->label)));
     FC_TRY(write_names(server, generation, sink, err));
@@ -325,7 +326,7 @@ static fc_status_t begin_module(const fc_server_t *server,
                          generation->calls,
                          fc_modules_memory(server->modules, generation)));
   }
-  // A DESCRIBED module is entered without a look into its file.
+  // The file of a DESCRIBED module may not have been read yet.
   const bool known =
       module || fc_generation_state(generation) != FC_GENERATION_DESCRIBED;
   if (!known) return fc_json_print(sink, err, ",'functions':null");
@@ -367,7 +368,7 @@ static fc_status_t write_one_module(const fc_server_t *server, uint32_t index,
 // ---------------------------------------------------------------------------
 // All modules, all functions: in parts
 
-// parts->flags: what the request asks for.
+// parts->flags: the additions that the request asks for.
 enum { ASKS_SIGNATURES = 1, ASKS_MEMORY = 2, ASKS_CONDITIONS = 4 };
 
 static extras_t extras_of(uint32_t flags) {
@@ -388,7 +389,7 @@ static fc_status_t begin_modules(const fc_server_t *server, fc_sink_t *sink,
   return fc_json_print(sink, err, "{'modules':[");
 }
 
-// Those of the server stand before the modules.
+// The server's conditions come before the modules.
 static fc_status_t begin_conditions(const fc_server_t *server, fc_sink_t *sink,
                                     fc_error_t *err) {
   FC_TRY(fc_json_print(sink, err, "{'conditions':"));
@@ -401,7 +402,7 @@ static fc_status_t put_module(fc_parts_t *parts,
                               fc_sink_t *sink, fc_error_t *err) {
   const extras_t extras = extras_of(parts->flags);
   FC_TRY(fc_parts_comma(parts, sink, err));
-  // A generation that drains may be about to be removed, and cannot be held.
+  // A draining generation may be removed soon, so it cannot be held.
   if (!extras.signatures || !generation->module || !generation->claim.current) {
     FC_TRY(write_module(parts->server, generation, extras, sink, err));
     return put(sink, "}", err);
@@ -443,7 +444,7 @@ static const fc_parts_form_t kConditions = {.with_draining = true,
 static const fc_parts_form_t kFunctions = {
     .begin = begin_functions, .function = put_function, .end = "]}"};
 
-// A function of a document about one module.
+// Writes a function in a document about one module.
 static fc_status_t put_member(fc_parts_t *parts,
                               const fc_generation_t *generation, size_t index,
                               fc_sink_t *sink, fc_error_t *err) {
@@ -466,7 +467,7 @@ static const fc_parts_form_t kModule = {
 static const fc_parts_form_t kFunctionsOf = {.function = put_function,
                                              .end = "]}"};
 
-// The generation of a document about one module that has many functions; NULL: the
+// Returns the generation for a document about one module with many functions; NULL: the
 // document is written at once.
 static const fc_generation_t *find_large(const fc_server_t *server,
                                          const fc_place_t *place) {

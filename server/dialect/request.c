@@ -33,7 +33,7 @@ bool fc_request_same_text(fc_str_t a, fc_str_t b) {
   for (size_t i = 0; i + 8 < a.size; i += 8) {
     if (!same_eight(a.data + i, b.data + i)) return false;
   }
-  // The last eight, some of which may have been compared.
+  // Compares the last eight bytes, some of which may have been compared already.
   return same_eight(a.data + a.size - 8, b.data + b.size - 8);
 }
 
@@ -45,8 +45,8 @@ fc_str_t fc_request_trim(fc_str_t text) {
   return text;
 }
 
-// Thousandths of the "q=0.5" among the parameters of a list's item; 1000 if none is
-// there, or none that can be read.
+// Returns the weight in an item's parameters ("q=0.5"), in thousandths; 1000 if there is
+// none, or none that can be read.
 static uint32_t weight_of(fc_str_t parameters) {
   while (parameters.size) {
     fc_str_t one = fc_request_trim(fc_str_take(&parameters, ';'));
@@ -66,8 +66,8 @@ static uint32_t weight_of(fc_str_t parameters) {
   return 1000;
 }
 
-// How closely a media range names a type: 3 exactly, 2 its kind, 1 anything, 0
-// not at all.
+// Returns how closely a media range matches a type: 3 exactly, 2 its main type, 1
+// anything, 0 not at all.
 static int range_closeness(fc_str_t range, fc_str_t type, fc_str_t subtype) {
   const char *slash = range.size ? memchr(range.data, '/', range.size) : NULL;
   if (!slash) return 0;
@@ -81,7 +81,7 @@ static int range_closeness(fc_str_t range, fc_str_t type, fc_str_t subtype) {
   return fc_request_same_text(right, subtype) ? 3 : 0;
 }
 
-// RFC 9110 12.5.1: of the ranges that a type is in, the closest one decides.
+// RFC 9110 12.5.1: of the ranges that match a type, the closest one decides.
 uint32_t fc_request_weight(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
   if (accept.size == 0) return 1000;
   int closest = 0;
@@ -111,8 +111,9 @@ fc_coding_t fc_request_coding(fc_str_t text) {
   return FC_CODING_NONE;
 }
 
-// RFC 9110 12.5.3: "*" is every coding that is not named. The answer is compressed
-// if some coding is wanted, and no less than "identity" where that is named.
+// RFC 9110 12.5.3: "*" means every coding that is not named. The answer is compressed if
+// a coding is wanted, and, where "identity" is named, is wanted at least as much as
+// "identity".
 fc_coding_t fc_request_answer_coding(fc_str_t accept) {
   if (accept.size == 0) return FC_CODING_NONE;
   uint32_t weights[FC_CODING_DEFLATE + 1] = {0}, any = 0;

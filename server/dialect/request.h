@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of one request as dialects see it, whichever protocol brought it, and
-// small readers of field values. http1/parser.c and http2/head.c fill it in. Any thread; no
-// allocation.
+// The head of one request as dialects see it, whatever the protocol, and small readers of
+// field values. http1/parser.c and http2/head.c fill it in. Any thread; no allocation.
 #ifndef FARCALL_SERVER_DIALECT_REQUEST_H_
 #define FARCALL_SERVER_DIALECT_REQUEST_H_
 
@@ -38,36 +37,39 @@ typedef struct fc_request_t {
   fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
   bool has_trailers;  // the answer may have fields behind its body
-  // The bytes of the body that have come, where its beginning names the model
+  // The bytes of the body received so far, if its beginning names the model
   // (FC_ROUTE_PEEK).
   fc_str_t begin;
   bool begin_is_all;
   bool is_message;  // the body is one of a stream of messages (FC_ROUTE_STREAM)
-  // The body of a POST that asks for a document. Then only `method` and
+  // The body of a POST that asks for a document. If it is set, only `method` and
   // `method_name` are set besides.
   fc_str_t body;
-  // Of a GET that calls (exchange/source.h): its document, still encoded. Else data NULL.
+  // For a GET that calls (exchange/source.h): its document, still encoded. Otherwise data
+  // is NULL.
   fc_str_t input;
 } fc_request_t;
 
-// The text without the blanks around it.
+// Returns the text without surrounding blanks.
 fc_str_t fc_request_trim(fc_str_t text);
-// Are both equal but for the case of ASCII letters?
+// Are both texts equal, ignoring the case of ASCII letters?
 bool fc_request_same_text(fc_str_t a, fc_str_t b);
-// How much an Accept field wants a media type, in thousandths; 0: not at all. An empty
-// field wants every type.
+// Returns how much an Accept field wants a media type, in thousandths; 0: not at all. An
+// empty field wants every type.
 uint32_t fc_request_weight(fc_str_t accept, fc_str_t type, fc_str_t subtype);
-// The content coding of this name; FC_CODING_NONE: it is not gzip, x-gzip or deflate.
+// Returns the content coding of this name; FC_CODING_NONE: it is not gzip, x-gzip or
+// deflate.
 fc_coding_t fc_request_coding(fc_str_t text);
-// How an Accept-Encoding field wants the answer compressed; FC_CODING_NONE: not at
-// all.
+// Returns the compression that an Accept-Encoding field wants for the answer;
+// FC_CODING_NONE: none.
 fc_coding_t fc_request_answer_coding(fc_str_t accept);
-// Is it a request of gRPC? Its body is messages, each with FC_MESSAGE_HEAD bytes in front.
+// Is the request gRPC? Its body is a series of messages, each after a head of
+// FC_MESSAGE_HEAD bytes.
 bool fc_request_is_grpc(const fc_request_t *request);
-#define FC_MESSAGE_HEAD 5  // a flag, whether it is compressed, and its size
+#define FC_MESSAGE_HEAD 5  // whether it is compressed, and its size
 uint32_t fc_message_size(fc_str_t head);
-// The first value of `key` in a query string ("a=1&b=2"), undecoded; data NULL when
-// the key is not there.
+// Returns the first value of `key` in a query string ("a=1&b=2"), undecoded; data is NULL
+// if the key is missing.
 fc_str_t fc_request_query(fc_str_t query, fc_str_t key);
 
 #endif  // FARCALL_SERVER_DIALECT_REQUEST_H_

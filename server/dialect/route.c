@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Paths are compared segment by segment after percent-decoding each, so that an
-// encoded slash stays part of a name. What the names lead to: place.c.
+// Paths are compared segment by segment. Each segment is percent-decoded separately, so
+// that an encoded slash stays part of a name. place.c finds what the names mean.
 #include "dialect/route.h"
 
 #include <stddef.h>
@@ -85,7 +85,7 @@ bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size) {
   return true;
 }
 
-// Takes the segment after the '/' that `path` begins with.
+// Takes the segment after the '/' at the beginning of `path`.
 static fc_str_t next_segment(fc_str_t *path) {
   const char *begin = path->data + 1, *end = path->data + path->size;
   const char *mark = memchr(begin, '/', (size_t)(end - begin));
@@ -94,7 +94,7 @@ static fc_str_t next_segment(fc_str_t *path) {
   return fc_str_make(begin, (size_t)(mark - begin));
 }
 
-// Paths with more segments fit no row.
+// No row has more segments.
 #define SEGMENTS_MAX 8
 
 // A name in a pattern may be followed by text: "{model}:predict".
@@ -110,8 +110,8 @@ static const struct {
               NAME(version), NAME(session),  NAME(value)};
 #undef NAME
 
-// Reads the name in a path's segment, of which `wanted` is the pattern, such as
-// "{model}:predict". False if the segment does not end as `wanted` does.
+// Reads the name in a segment of a path. `wanted` is the segment's pattern, such as
+// "{model}:predict". False: the segment does not end like the pattern.
 static bool takes_name(fc_str_t wanted, fc_str_t segment,
                        fc_route_names_t *names) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
@@ -126,8 +126,7 @@ static bool takes_name(fc_str_t wanted, fc_str_t segment,
   return false;
 }
 
-// Takes the first segment off the pattern. False if the segment of the path does not
-// fit it.
+// Takes the first segment off the pattern. False: the path's segment does not match it.
 static bool takes_segment(fc_str_t *pattern, fc_str_t segment,
                           fc_route_names_t *names) {
   fc_str_t rest = fc_str_make(pattern->data + 1, pattern->size - 1);
@@ -162,8 +161,8 @@ static fc_route_t find_route(const fc_routes_t *routes,
   return FC_ROUTE_NONE;
 }
 
-// Is it the path of FC_ROUTE_FUNCTION? Most requests have such a path, so that it is not
-// compared with rows. `path` has no escapes.
+// Is it the path of FC_ROUTE_FUNCTION? Most requests have such a path, so it is tested
+// before the rows. `path` has no escapes.
 static bool is_function(const fc_routes_t *routes, fc_str_t path,
                         fc_route_names_t *out_names) {
   const fc_str_t lead = routes->rows[FC_ROUTE_FUNCTIONS].path;
@@ -178,7 +177,7 @@ static bool is_function(const fc_routes_t *routes, fc_str_t path,
   return !rest.size;
 }
 
-// `buffer` has room for the decoded path; NULL when the path has no escapes.
+// Finds the row. `buffer` has room for the decoded path; NULL if the path has no escapes.
 static fc_status_t find_path(const fc_routes_t *routes, fc_str_t path,
                              char *buffer, fc_route_t *out_route,
                              fc_route_names_t *out_names, fc_error_t *err) {
@@ -207,8 +206,8 @@ static fc_status_t find_path(const fc_routes_t *routes, fc_str_t path,
                  "there is nothing at '%s'; GET / lists what there is", shown);
 }
 
-// What TensorFlow Serving and KServe can do with a model besides ":predict", such as
-// ":classify": the path of a POST to a model's own place ends so. "" if it does not.
+// Returns the verb at the end of a path, such as ":classify", that TensorFlow Serving or
+// KServe has besides ":predict"; "" if there is none.
 static fc_str_t find_verb(const fc_route_row_t *row,
                           const fc_request_t *request) {
   const fc_str_t path = request->path;
@@ -249,7 +248,7 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
 
 // ---------------------------------------------------------------------------
 
-// A method that is not there is told to clients of gRPC in their own way.
+// gRPC clients get the error for an unknown method in gRPC's form.
 static fc_status_t no_method(const fc_request_t *request, fc_route_t *out_route,
                              fc_error_t *err) {
 #if FARCALL_HTTP2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ROUTE: from a path to what answers it. Loop thread; no allocation.
+// ROUTE: finds the row of a path. Loop thread; no allocation.
 #ifndef FARCALL_SERVER_DIALECT_ROUTE_H_
 #define FARCALL_SERVER_DIALECT_ROUTE_H_
 
@@ -14,20 +14,20 @@ enum {
   FC_ROUTE_POST = 1 << 2,  // POST: a document, as the body asks for it
   // POST: changes what is served. The path may name a module that does not exist yet.
   FC_ROUTE_ACT = 1 << 3,
-  // With FC_ROUTE_POST: the body may change the server, so a request with one is
-  // checked as an act is (fc_privilege_check).
+  // With FC_ROUTE_POST: the body may change the server. So a request with a body is
+  // checked like an act (fc_privilege_check).
   FC_ROUTE_ADMIN = 1 << 4,
   FC_ROUTE_DELETE = 1 << 5,  // DELETE: ends or removes what the path names
-  // About sessions: the client is named to the dialect.
+  // About sessions: the dialect gets the client.
   FC_ROUTE_STATE = 1 << 6,
   FC_ROUTE_PUT = 1 << 7,  // PUT: the body is what the path names from then on
-  // The beginning of the body names the model; the path does not.
+  // The beginning of the body names the model, not the path.
   FC_ROUTE_PEEK = 1 << 8,
-  FC_ROUTE_ANY_MODEL = 1 << 9,  // with it: which need not be there
+  FC_ROUTE_ANY_MODEL = 1 << 9,  // with PEEK: the model need not exist
   FC_ROUTE_STREAM =
       1 << 10,  // the body is a stream of messages, each a request
   FC_ROUTE_ALL_MODELS = 1 << 11,  // with PEEK: the empty name is of all models
-  // The bits that say which methods a path has.
+  // The bits that stand for methods of a path.
   FC_ROUTE_METHODS = (FC_ROUTE_PEEK - 1) & ~FC_ROUTE_STATE,
 };
 
@@ -47,8 +47,8 @@ typedef struct fc_route_row_t {
 
 typedef struct fc_dialect_t fc_dialect_t;  // dialect/dialect.h
 
-// What a server answers. Rows begin with those of route.def, by fc_route_t; others
-// may follow.
+// The routes of a server: first the rows of route.def, by fc_route_t, then optional
+// others.
 typedef struct fc_routes_t {
   const fc_route_row_t *rows;
   uint32_t count;
@@ -59,12 +59,12 @@ typedef struct fc_routes_t {
 // The routes of route.def and the dialects of dialect.def.
 extern const fc_routes_t fc_routes;
 
-// The path as route.def writes it, for logs; "" for FC_ROUTE_NONE.
+// Returns the path as route.def has it, for logs; "" for FC_ROUTE_NONE.
 fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route);
-// For an Allow field: "GET, HEAD".
+// Returns the text for an Allow field, such as "GET, HEAD".
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route);
 
-// The scopes that a request needs, all of them; or FC_SCOPE_OPEN or FC_SCOPE_ANY.
+// Returns all scopes that a request needs, or FC_SCOPE_OPEN or FC_SCOPE_ANY.
 uint8_t fc_route_scopes(const fc_routes_t *routes, fc_route_t route,
                         const fc_request_t *request);
 
@@ -76,23 +76,23 @@ typedef struct fc_place_t {
   uint32_t function;  // index in the module's listing
   bool may_profile;   // so may this client; said at FC_ROUTE_INFO alone
   bool peeks;  // nothing is known of the model yet: more of the body must come
-  // Of FC_ROUTE_STATE: who asks, whether only they may name the session that they
-  // make, the sessions that end with the connection, and the session that the path names,
-  // NULL if it names none.
+  // For FC_ROUTE_STATE: the client; whether only this client may name a session that it
+  // makes; the sessions that end with the connection; and the session that the path
+  // names, or NULL.
   bool owns;
   fc_owner_t owner;
   struct fc_session_t **bound;
   struct fc_session_t *session;
 } fc_place_t;
 
-// Finds the route alone, by path and method, and of a dialect of gRPC by Content-Type;
-// nothing is looked up of the names in the path. *out_place is set as far as the path was
-// understood. FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED, _HTTP_SYNTAX (percent-encoding),
-// _UNSUPPORTED_MEDIA_TYPE: this path is answered to gRPC alone.
+// Finds only the route, by path and method and, for a gRPC dialect, by Content-Type. The
+// names in the path are not looked up. *out_place is set as far as the path was
+// understood. FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED, _HTTP_SYNTAX (percent-encoding).
+// _UNSUPPORTED_MEDIA_TYPE: this path is only for gRPC.
 fc_status_t fc_route_match(const fc_routes_t *routes,
                            const fc_request_t *request, fc_place_t *out_place,
                            fc_error_t *err);
-// The names in a path; data NULL: the row has no such name.
+// The names in a path; data is NULL where the row has no such name.
 typedef struct fc_route_names_t {
   fc_str_t module;
   fc_str_t function;
@@ -103,39 +103,40 @@ typedef struct fc_route_names_t {
 } fc_route_names_t;
 #define FC_ROUTE_KEPT 512  // bytes of names that stand in no path
 
-// The model that a message about an act names. Triton's message has a repository's name,
-// then the model's; KServe's has the model's alone.
+// Returns the model that a message about an act names. Triton's message has the name of a
+// repository and then the model's; KServe's has only the model's.
 static inline fc_str_t fc_route_act_name(const fc_route_names_t *names) {
   return names->version.size ? names->version : names->model;
 }
 // Is the request, of a row with FC_ROUTE_ADMIN, a message that changes nothing, as far as
-// is known?
+// known yet?
 bool fc_route_asks_only(const fc_routes_t *routes, fc_route_t route,
                         const fc_request_t *request);
 
 // Does the path of the request have "%XX" in it?
 bool fc_route_has_escapes(const fc_request_t *request);
-// Finds the route as fc_route_match does, and the names in the path. `buffer` holds the
-// decoded names, FC_LIMIT_TARGET bytes; NULL if the path has no escapes.
+// Finds the route like fc_route_match, and the names in the path. `buffer` of
+// FC_LIMIT_TARGET bytes gets the decoded names; NULL if the path has no escapes.
 fc_status_t fc_route_read(const fc_routes_t *routes,
                           const fc_request_t *request, char *buffer,
                           fc_place_t *out_place, fc_route_names_t *out_names,
                           fc_error_t *err) FC_MUST_CHECK;
-// Gives the module's name in the path of a request: the segment where the path
-// of the route has {module}; "" if it has none. FC_CODE_MODULE_NOT_FOUND if the
-// segment is empty, malformed, or longer than names are. `out` holds the bytes.
+// Gives the module's name in the path of a request: the segment in the place of {module}
+// in the route's path; "" if there is no such segment. FC_CODE_MODULE_NOT_FOUND: the
+// segment is empty, malformed, or longer than any name. The name's bytes are written to
+// `out`.
 fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,
                             fc_str_t path, char out[FC_MODULE_NAME_MAX],
                             fc_str_t *out_name, fc_error_t *err) FC_MUST_CHECK;
 
-// Gives the text of the segment that stands where the route has `mark`, such as
-// "{session}"; "" if it has none. False if the segment is malformed, or longer than
-// `capacity`, which `out` has.
+// Gives the text of the segment in the place of `mark`, such as "{session}"; "" if there
+// is no such segment. False: the segment is malformed, or longer than `capacity`, the
+// size of `out`.
 bool fc_route_name(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
                    fc_str_t mark, char *out, size_t capacity,
                    fc_str_t *out_name);
 
-// Decodes %XX. `out` has room for text.size bytes. False when malformed.
+// Decodes %XX. `out` has room for text.size bytes. False: the text is malformed.
 bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size);
 
 #endif  // FARCALL_SERVER_DIALECT_ROUTE_H_

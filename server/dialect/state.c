@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The routes of sessions below /api/v1/modules/{module}/sessions: they are made, shown,
-// forked, reset and ended; their values are read and put by calls of no function
-// (pool/order.h). exchange/session.c has found the session that the path names before, and
-// that the client may name it.
+// The routes of sessions below /api/v1/modules/{module}/sessions. They make, show, fork,
+// reset and end sessions. The values of a session are read and written by calls without a
+// function (pool/order.h). exchange/session.c has already found the session in the path
+// and checked that the client may use it.
 #include "dialect/state.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "pool/process_host.h"
 
 #define MS_NS 1000000u
-// A session lives a year without a call at most.
+// A session lives at most a year without a call.
 #define LISTED_MAX 1000
 #define TTL_MS_MAX (366ull * 24 * 3600 * 1000)
 
@@ -62,7 +62,7 @@ static fc_status_t put_values(const fc_session_t *session, fc_sink_t *sink,
   return fc_sink_put(sink, FC_STR("}}"), err);
 }
 
-// ,"ends_ms":…, if its generation was replaced or the server is leaving.
+// Writes ,"ends_ms":… if the session's generation was replaced or the server is leaving.
 static fc_status_t tell_end(const asked_t *asked, fc_session_t *session) {
   const fc_server_t *server = asked->server;
   uint64_t ends_ns = fc_session_drained_ns(session, asked->now_ns);
@@ -156,7 +156,7 @@ static fc_status_t read_bond(void *context, fc_error_t *err) {
   return read_bool(body, &body->is_bound, err);
 }
 
-// A worker reads them (fc_values_fill).
+// Skips the values: a worker reads them (fc_values_fill).
 static fc_status_t skip_values(void *context, fc_error_t *err) {
   body_t *body = context;
   fc_json_token_t token;
@@ -245,7 +245,7 @@ static fc_status_t tell_made(const asked_t *asked, fc_session_t *session) {
   asked->document->created = true;
   asked->document->session = session;
   const fc_status_t status = tell_session(asked, session);
-  // Nobody would know its id.
+  // The client does not get the id, so nobody could use the session.
   if (status != FC_OK) fc_session_end(session, FC_SESSION_END_DELETED);
   return status;
 }
@@ -276,7 +276,7 @@ fc_status_t fc_state_make(const fc_server_t *server, const fc_place_t *place,
   return FC_OK;
 }
 
-// One with a body was made by then.
+// If the request had a body, the session was made before.
 static fc_status_t make_session(const asked_t *asked) {
   fc_session_t *session = asked->session;
   bool fills;
@@ -293,7 +293,7 @@ static fc_status_t make_session(const asked_t *asked) {
 // ---------------------------------------------------------------------------
 // Of one session
 
-// Is no call of it made or waited for? What is done here would come before them.
+// Is no call of the session running or queued? The operations here would overtake it.
 static fc_status_t check_idle(const asked_t *asked) {
   const fc_session_t *session = asked->session;
   FC_TRY(fc_session_check(session, asked->err));
@@ -310,7 +310,8 @@ static fc_status_t show_session(const asked_t *asked) {
   return tell_session(asked, asked->session);
 }
 
-// An id is a right where nobody owns it: then its digest alone is told.
+// The id of a session without an owner gives access to it, so only the id's digest is
+// listed.
 static fc_status_t list_one(const asked_t *asked, const fc_session_t *session) {
   fc_sink_t *sink = asked->sink;
   fc_error_t *err = asked->err;
@@ -328,8 +329,8 @@ static fc_status_t list_one(const asked_t *asked, const fc_session_t *session) {
       session->count, session->lost ? "true" : "false");
 }
 
-// Those of the client, of the module in all its generations: some of them, if they are more
-// than one turn of the loop should write.
+// Lists the client's sessions of the module, in all its generations. At most LISTED_MAX
+// are listed, so that the turn stays short.
 static fc_status_t list_sessions(const asked_t *asked) {
   const fc_sessions_t *all = asked->server->sessions;
   const fc_generation_t *generation = fc_generations_at(
@@ -477,7 +478,7 @@ static const fc_dialect_worker_t kWorker = {.decode = fc_native_decode_value,
                                             .is_text = is_text,
                                             .orders = true};
 
-// Its GET is a call.
+// The GET of an export is a call.
 static fc_status_t no_document(const asked_t *asked) {
   return fc_fail(asked->err, FC_CODE_INTERNAL, "an export is no document");
 }

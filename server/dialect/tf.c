@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of a call, decode and encode. The documents are in tf_document.c.
+// Reads the head of a call, decodes and encodes. The documents are in tf_document.c.
 #include "dialect/tf.h"
 
 #include "dialect/admission.h"
@@ -8,7 +8,7 @@
 #include "dialect/problem.h"
 #include "marshal/tf.h"
 
-// Content-Type and Accept are not looked at: there is JSON alone.
+// Content-Type and Accept are ignored: this protocol has only JSON.
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
                          const fc_place_t *place, fc_admission_t *out_admission,
                          fc_error_t *err) {

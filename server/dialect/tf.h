@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The REST protocol of TensorFlow Serving, which is KServe's first one, below
-// /v1. Tensors have names, as in oip.h, and errors have the status and body of
-// /v2.
+// The REST protocol of TensorFlow Serving, which is also KServe's first protocol, below
+// /v1. Tensors have names, as in oip.h, and errors have the status and body of /v2.
 #ifndef FARCALL_SERVER_DIALECT_TF_H_
 #define FARCALL_SERVER_DIALECT_TF_H_
 

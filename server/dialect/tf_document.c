@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What /v1 says of models: their status, and their inputs and outputs as the one
+// The documents of /v1 about models: their status, and their inputs and outputs as the
 // signature "serving_default" of a TensorFlow model.
 #include "dialect/oip.h"
 #include "dialect/tf.h"
 #include "json/writer.h"
 #include "marshal/model.h"
 
-// TensorFlow's names are those of the Open Inference Protocol but for these.
+// TensorFlow's type names are those of the Open Inference Protocol, except these.
 static const char *type_of(const fc_op_t *op) {
   static const char *const kOthers[][2] = {
       {"FP16", "HALF"},   {"BF16", "BFLOAT16"}, {"FP32", "FLOAT"},
@@ -76,8 +76,7 @@ static fc_status_t write_metadata(const fc_generation_t *generation,
                        "},'method_name':'tensorflow/serving/predict'}}}}}");
 }
 
-// Writes the status of a model: the members of TensorFlow Serving, and those of
-// KServe.
+// Writes the status of a model: the members of TensorFlow Serving and those of KServe.
 static fc_status_t write_status(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {

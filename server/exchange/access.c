@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A page of another site can make its visitor's browser send requests to this server. The
-// browser names that site in Origin with a POST, and with any request whose answer the
-// page is to read. The site can also make its own host name resolve to our address (DNS
-// rebinding): then Origin and Host agree, and only the name in them shows that they are
-// not ours. The page can forge neither field, and a literal address cannot be its site's
+// A page of another site can make its visitor's browser send requests to this server.
+// With a POST, and with any request whose answer the page wants to read, the browser
+// names that site in Origin. The site can also make its own host name resolve to our
+// address (DNS rebinding). Then Origin and Host agree, and only the name in them shows
+// that they are not ours. The page can forge neither field, and a literal address cannot
+// be the name of the page's site.
 // name.
 #include "exchange/access.h"
 
@@ -26,7 +27,7 @@ typedef struct address_t {
   bool forwarded;  // `host` is what a trusted proxy says
 } address_t;
 
-// Reads which host and scheme the browser used, as the last proxy says it.
+// Reads the host and scheme that the browser used, as the last proxy reports them.
 static void read_forwarded(const fc_request_t *request, address_t *address) {
   fc_str_t item;
   if (fc_forwarded_last(request, FC_STR("x-forwarded-host"), &item)) {
@@ -51,7 +52,7 @@ static address_t asked_for(const fc_policy_t *policy,
   return address;
 }
 
-// Is this "localhost" or a name of --allow-host? No other site can make these its own.
+// Is the name "localhost" or a name of --allow-host? No other site can own these names.
 static bool is_ours(const fc_policy_t *policy, fc_str_t name) {
   return fc_request_same_text(name, FC_STR("localhost")) ||
          is_in_list(policy->hosts, name);
@@ -62,12 +63,11 @@ static fc_status_t check_host(const fc_policy_t *policy,
   fc_str_t name = address->name;
   if (policy->any_host) return FC_OK;
   if (!policy->loopback && policy->hosts.size == 0) return FC_OK;
-  // No browser sends a request without Host (only HTTP/1.0 allows that), or an empty one.
+  // Browsers always send Host, and never an empty one. Only HTTP/1.0 allows its absence.
   if (address->host.size == 0 && !address->forwarded) return FC_OK;
   if (is_ours(policy, name)) return FC_OK;
-  // A browser that DNS has misled asks for a name, never for an address. A
-  // loopback listener that is asked without a proxy answers to its own
-  // addresses only.
+  // With DNS rebinding a browser asks for a name, never for an address. A loopback
+  // listener that is not behind a proxy accepts only its own addresses.
   if (policy->loopback && !address->forwarded
           ? fc_request_same_text(name, FC_STR("127.0.0.1")) ||
                 fc_request_same_text(name, FC_STR("[::1]")) ||
@@ -86,7 +86,7 @@ static fc_status_t check_host(const fc_policy_t *policy,
   return status;
 }
 
-// The host without the port that its scheme implies.
+// Returns the host without the default port of its scheme.
 static fc_str_t less_port(fc_str_t host, fc_str_t scheme) {
   fc_str_t port =
       fc_str_equal(scheme, FC_STR("http")) ? FC_STR(":80") : FC_STR(":443");

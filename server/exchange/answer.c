@@ -12,7 +12,7 @@ static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
   return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
 }
 
-// Where a server is leaving, another one is there when it has ended.
+// If the server is leaving, its successor is expected when this server has ended.
 static uint32_t retry_after(const fc_server_t *server, fc_code_t code) {
   const uint64_t now_ns = fc_clock_ns();
   if (code != FC_CODE_SHUTTING_DOWN || server->ends_ns <= now_ns) {
@@ -178,19 +178,19 @@ void fc_exchange_take_off(fc_exchange_t *x, size_t size, void *out) {
   }
 }
 
-// What the log says of an error: an internal one has a line of its own.
+// Returns what the log says about an error. An internal error has its own line.
 static fc_str_t detail_of(const fc_error_t *error) {
   return fc_str(error->code == FC_CODE_INTERNAL ? "" : error->message);
 }
 
-// Only the operator is told what an internal error is about.
+// Logs what an internal error is about: only the operator may know it.
 static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
   fc_log_field_t field = FC_LOG_TEXT("request_id", fc_exchange_id(x));
   fc_log_fields(x->server->log, FC_LOG_ERROR, fc_str(error->message), &field,
                 1);
 }
 
-// Puts the error behind what the call has made. False: there is no memory to tell it.
+// Appends the error to the parts of the call. False: there is no memory for it.
 static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
   static const fc_part_row_t kNone = {.last = FC_STR(""), .after = FC_STR("")};
   const fc_part_row_t *form =
@@ -209,9 +209,10 @@ static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
   return true;
 }
 
-// The error is the last part of a call's answer, or the fields behind a stream of
-// messages. A document just ends. Events are not cut behind it: a page's fetch loses what
-// comes right before a cut, and whoever reads events looks at the last one.
+// Ends an answer in parts with an error. In a call's answer the error is the last part;
+// in a stream of messages it is the fields after the stream. A document just ends. Events
+// end regularly after the error, and not by a cut: a page's fetch loses bytes right
+// before a cut, and readers of events look at the last event.
 static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
   const uint8_t form = x->job.call.parts;
   const bool framed = fc_dialect_of(x->server, &x->place)->framed;
@@ -308,7 +309,7 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
 // ---------------------------------------------------------------------------
 // Results
 
-// Copies the times that the worker measured into the exchange.
+// Copies the worker's times of the stages into the exchange.
 static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
   x->times.spent_ns[FC_STAGE_QUEUE] += outcome->began_ns - x->times.marked_ns;
   uint64_t ended_ns = outcome->began_ns;
@@ -333,7 +334,7 @@ static void answer_failed(fc_exchange_t *x, fc_outcome_t *outcome) {
   fail(x, &error, stage, fc_str_make(name, name_size));
 }
 
-// The arguments were only checked, so there is no body.
+// Answers a call that was only validated: there is no body.
 static void answer_validated(fc_exchange_t *x) {
   fc_block_sink_t out;
   fc_pool_finish(x->server->pool, &x->job);
@@ -354,8 +355,8 @@ void fc_exchange_answer_expired(fc_exchange_t *x) {
   fc_exchange_fail(x, &error, FC_STAGE_QUEUE);
 }
 
-// A worker may have written anything: spans stay within their stage, and their names are
-// text.
+// The worker's memory may contain anything: keeps spans within their stage, and makes
+// their names valid text.
 static void bound_span(fc_dispatch_span_t *span, uint64_t stage_ns) {
   if (span->began_ns > stage_ns) span->began_ns = stage_ns;
   if (span->took_ns > stage_ns - span->began_ns) {

@@ -10,7 +10,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
                          const fc_owner_t *owner, uint64_t audience,
                          uint64_t length, fc_error_t *err) {
-  // A body that cannot be held is refused before most of it has been sent.
+  // A body that is too large for the memory is refused before most of it is sent.
   if (length > FC_LIMIT_READ) {
     FC_TRY(fc_blocks_check(blocks, owner, length, err));
   }
@@ -22,7 +22,7 @@ fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
   return FC_OK;
 }
 
-// Where the bytes that have arrived end, in the block.
+// Returns the offset in the block at which the received bytes end.
 static uint64_t end_of(const fc_piece_t *body) {
   return body->offset + body->size;
 }

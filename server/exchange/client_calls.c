@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ADMIT: who a client is, and how many calls it may have, from their heads until they have
-// ended (--client-calls).
+// ADMIT: limits how many calls a client may have (--client-calls), from the head of a
+// call until its end.
 #include "exchange/exchange.h"
 
-// Does a trusted proxy not say whose call it is? Then the call may be anybody's.
+// Does the request come from a trusted proxy that does not name the client? Then it may
+// be anybody's.
 static bool is_of_proxy(const fc_exchange_t *x) {
   return !x->asker.token_size &&
          fc_networks_have(&x->policy->proxies, &x->asker.peer);
 }
 
-// Is the client the other end of its connection? Each connection has one call at a time,
-// so if nothing is said of calls, the limit of connections is one of calls too. To count
-// them would be 2 % of a small call.
+// Is the client the other end of its connection? Each connection has one call at a time.
+// So without --client-calls, the limit of connections limits calls too, and counting
+// calls, which takes 2 % of a small call's time, is not needed.
 static bool is_bounded(const fc_exchange_t *x, uint32_t most) {
   const fc_policy_t *policy = x->policy;
   return !policy->client_calls && !x->asker.token_size &&
@@ -46,9 +47,9 @@ fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
   return owner;
 }
 
-// The bytes for a user must be those of no address (fc_peer_share), so both halves begin
-// with a letter. The bytes for an IPv4 address begin with zeros, and the second half of
-// those for an IPv6 address is zero.
+// The bytes for a user must differ from those of every address (fc_peer_share), so both
+// halves begin with a letter. The bytes for an IPv4 address begin with zeros, and the
+// second half of those for an IPv6 address is zero.
 fc_owner_t fc_exchange_client(const fc_peer_t *peer,
                               const fc_known_user_t *user) {
   fc_owner_t owner = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is counted of an exchange: its answer by status, and of a call, unless the call
-// only validates, what its function's counts and series have (modules/counts.h).
+// Counts an exchange: its answer by status and, for a call that not only validates, the
+// counts and series of its function (modules/counts.h).
 #include "exchange/exchange.h"
 
 static inline fc_function_counts_t *counts_of(fc_exchange_t *x) {
@@ -53,7 +53,8 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   counts->decode_ns += x->times.spent_ns[FC_STAGE_DECODE];
   counts->call_ns += x->times.spent_ns[FC_STAGE_CALL];
   counts->encode_ns += x->times.spent_ns[FC_STAGE_ENCODE];
-  // A loop's time says what its client asked for, not what a call takes.
+  // The time of an iteration depends on what the client asked for, so it is no measure of
+  // a call.
   if (x->job.call.parts) {
     count_parts(series, x, spent_ns);
     return;
@@ -68,12 +69,12 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   }
 }
 
-// What conditions are made of (dialect/condition.c).
+// Notes facts from which conditions are computed (dialect/condition.c).
 static void note(const fc_exchange_t *x, int status, int code) {
   if (x->parted.failed) status = x->parted.failed;
   if (code == FC_CODE_OVERLOADED)
     x->generation->overloaded_ns = x->times.marked_ns;
-  // A call that failed is 503 if it lacked memory.
+  // A failed call has status 503 if it lacked memory.
   if (code == FC_CODE_WORKER_OUT_OF_MEMORY || code == FC_CODE_OUT_OF_MEMORY ||
       (code == FC_CODE_CALL_FAILED && status == 503)) {
     x->generation->memory_ns = x->times.marked_ns;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Documents: those that are written at once, and drafts, those that are written in parts
-// (dialect/parts.h), each in a turn of the loop.
+// Documents are written at once, or in parts (dialect/parts.h), each part in a turn of
+// the loop. A document in parts is called a draft.
 #include "dialect/parts.h"
 #include "exchange/answer.h"
 
-// `out` has the document, or its next part.
+// Sends the document, or its next part, which is in `out`.
 static void send_document(fc_exchange_t *x, const fc_document_t *document,
                           fc_block_sink_t *out, fc_part_end_t part) {
   const bool same = document->not_modified;
@@ -30,8 +30,8 @@ static void send_document(fc_exchange_t *x, const fc_document_t *document,
 // ---------------------------------------------------------------------------
 // Documents in parts
 
-// A document that is being written. Those whose parts so far were sent are in a ring, and
-// each turn writes a part of the next one.
+// A document that is being written. Drafts whose parts so far were sent are in a ring,
+// and each turn writes a part of the next one.
 typedef struct fc_draft_t {
   fc_exchange_t *x;
   fc_document_t document;
@@ -63,7 +63,7 @@ void fc_exchange_go_on_draft(fc_exchange_t *x) {
   if (!x->draft->next) enter_ring(x->draft);
 }
 
-// Frees the draft, but for `out`: what was written is the caller's.
+// Frees the draft, except `out`: the caller owns the written bytes.
 static void end_draft(fc_draft_t *w) {
   leave_ring(w);
   w->x->draft = NULL;
@@ -84,18 +84,18 @@ static bool has_bytes(const fc_block_sink_t *out) {
              (char *)fc_block_data(out->blocks, first->block) + first->offset;
 }
 
-// Sends what is written, and ends the draft if nothing follows.
+// Sends the written bytes, and ends the draft if nothing follows.
 static void send_draft(fc_draft_t *w, fc_part_end_t part) {
   fc_exchange_t *x = w->x;
   const fc_document_t document = w->document;
   fc_block_sink_t out = w->out;
   if (part == FC_PART_MORE && x->asked.method != FC_METHOD_HEAD) {
     send_document(x, &document, &w->out, part);
-    // The draft is gone if the connection is.
+    // The draft no longer exists if the connection was closed.
     if (x->draft && x->parted.sending) leave_ring(x->draft);
     return;
   }
-  w->document.parts = NULL;  // the digest is in a module that they retain
+  w->document.parts = NULL;  // they retain the module that has the digest
   end_draft(w);
   send_document(x, &document, &out, part);
   fc_parts_destroy(document.parts);
@@ -109,7 +109,7 @@ static fc_status_t open_part(fc_draft_t *w, fc_error_t *err) {
 }
 
 // Writes a part, and sends it if it is the last one or `may_begin`. A document that fits
-// one part is sent as a whole.
+// into one part is sent as a whole.
 static void write_part(fc_draft_t *w, bool may_begin) {
   fc_exchange_t *x = w->x;
   fc_error_t error;
@@ -127,7 +127,7 @@ static void write_part(fc_draft_t *w, bool may_begin) {
   }
 }
 
-// Takes over `out` and the document's parts.
+// Begins a draft. Takes ownership of `out` and of the document's parts.
 static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
                         fc_block_sink_t *out) {
   fc_draft_t *w =
@@ -141,11 +141,11 @@ static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
   *w = (fc_draft_t){.x = x, .document = *document, .out = *out};
   w->document.parts->owner = x->job.caller;
   fc_block_sink_own(&w->out, &w->document.parts->owner);
-  // A message is sent as a whole, and is no longer than every client reads.
+  // A message is sent as a whole, and must not exceed what every client reads.
   if (fc_dialect_of(x->server, &x->place)->framed) w->out.limit = FC_LIMIT_LIST;
   x->draft = w;
   // The first part is written at once only if no other document is being written.
-  // Otherwise many requests in one turn of the loop would make it a long one.
+  // Otherwise many requests in one turn of the loop would make the turn long.
   const bool is_first = x->server->draft_count == 0;
   enter_ring(w);
   if (is_first) write_part(w, false);

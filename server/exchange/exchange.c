@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop's part of a request's journey: notes READ, does ROUTE and ADMIT. QUEUE and the
-// worker's stages are the pool's; answer.c makes the answers.
+// The loop's part of a request: notes READ, and does ROUTE and ADMIT. The pool does QUEUE
+// and the worker's stages; answer.c makes the answers.
 #include "exchange/exchange.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void give_body(fc_exchange_t *x) {
   x->job.call.body = (fc_piece_t){.block = FC_BLOCK_NONE};
 }
 
-// Holds the generation of the place until the exchange is over.
+// Holds the generation of the place until the exchange ends.
 static void hold_place(fc_exchange_t *x) {
   x->generation =
       fc_generations_at(&x->server->modules->generations, x->place.module);
@@ -118,8 +118,8 @@ void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
   fc_hex_put_u32(out + 8, (uint32_t)z);
 }
 
-// Takes the client's own id if it can be logged and sent back: visible ASCII, of 1 to
-// FC_LIMIT_REQUEST_ID bytes. Else makes one.
+// Takes the client's request id if it can be logged and sent back: visible ASCII, 1 to
+// FC_LIMIT_REQUEST_ID bytes. Otherwise makes one.
 static void take_id(fc_exchange_t *x, fc_str_t given) {
   bool good = given.size > 0 && given.size <= sizeof x->asked.id;
   for (size_t i = 0; i < given.size && good; i++) {
@@ -156,9 +156,9 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
 // ---------------------------------------------------------------------------
 // ROUTE and ADMIT
 
-// Fails if the request has waited for a module until its deadline, or there was no
-// memory to load the module. After any other wait, and without one, ROUTE goes on:
-// the path is looked up anew, since another generation may have the name by now.
+// Fails if the request has waited for a module until its deadline, or if there was no
+// memory to load the module. Otherwise ROUTE goes on: the path is looked up again,
+// because another generation may have the name by now.
 static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   const fc_generation_t *generation = x->wait.waiter.generation;
   if (!x->wait.on) return FC_OK;
@@ -166,7 +166,7 @@ static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   x->wait.was_slowed |= x->wait.slowed;
   x->wait.on = x->wait.slowed = x->wait.peeks = false;
   x->asker.peer =
-      x->asker.address;  // fc_access_check asks again whether that is a proxy
+      x->asker.address;  // fc_access_check tests again whether that is a proxy
   if (!x->wait.waited) return FC_OK;
   x->times.stage = FC_STAGE_QUEUE;
   if (x->wait.waiter.late) {
@@ -217,7 +217,7 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
   return status;
 }
 
-// The operator's deadline (--timeout); 0: none.
+// Returns the operator's deadline (--timeout); 0: none.
 static uint64_t limit_of(const fc_exchange_t *x) {
   const fc_generation_t *generation =
       fc_generations_at(&x->server->modules->generations, x->place.module);
@@ -227,7 +227,7 @@ static uint64_t limit_of(const fc_exchange_t *x) {
   return timeout_ms ? x->times.began_ns + timeout_ms * 1000000u : 0;
 }
 
-// The operator's deadline, or the client's if that is earlier; 0: none.
+// Returns the operator's deadline, or the client's if that is earlier; 0: none.
 static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
   const uint64_t limit_ns = limit_of(x);
   const uint64_t wanted_ns = x->times.began_ns + wanted_ms * 1000000u;
@@ -241,9 +241,9 @@ static void on_woken(fc_waiter_t *waiter) {
   x->carrier->again(x);
 }
 
-// Lets the request wait for its module. The body is not read meanwhile: until the module
-// is known, the request may still be refused. The function's index is forgotten, because
-// the module's file may have changed by the time it is loaded.
+// Makes the request wait for its module. The body is not read meanwhile: until the module
+// is known, the request may be refused. The function's index is dropped, because the
+// module's file may have changed when it is loaded.
 static fc_status_t wait_for_module(fc_exchange_t *x,
                                    const fc_request_t *request, bool calls,
                                    fc_error_t *err) {
@@ -258,8 +258,8 @@ static fc_status_t wait_for_module(fc_exchange_t *x,
   return FC_OK;
 }
 
-// How many bytes of the body's block are left out in front, so that raw bytes behind
-// a document begin aligned, and a tensor among them can be used where it lies.
+// Returns how many bytes at the beginning of the body's block stay unused, so that raw
+// bytes after the document are aligned and a tensor among them can be used in place.
 static uint32_t lead_of(const fc_admission_t *admission) {
   if (!admission->document || admission->body_coding) return 0;
   return (uint32_t)(-admission->document % FC_BLOCK_ALIGN);
@@ -349,7 +349,7 @@ static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
                  (unsigned long long)size, FC_LIMIT_ASKING);
 }
 
-// Admits a POST for a document, whose body is kept in a block.
+// Admits a POST that asks for a document. Its body is kept in a block.
 static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
   if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN &&
@@ -365,7 +365,7 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                       FC_AUDIENCE_NONE, request->length, err);
 }
 
-// For the log: who asks for an act.
+// Writes for the log which client asks for an act.
 static fc_str_t print_client(const fc_exchange_t *x, char *out, size_t size) {
   char address[FC_PEER_TEXT_SIZE];
   fc_peer_print(&x->asker.address, address);
@@ -406,9 +406,9 @@ fc_status_t fc_exchange_admit_as(fc_exchange_t *x, const fc_request_t *request,
   }
   if (status != FC_OK && err->code == FC_CODE_NOT_READY && x->generation &&
       fc_generation_is_coming(x->generation)) {
-    // A path that names a function or model is understood only when the signatures
-    // of its module are known. A call of the native API waits until the module is
-    // loaded, any other request for the signatures alone.
+    // A path that names a function or model is understood only when the signatures of its
+    // module are known. A call of the native API waits until the module is loaded, any
+    // other request only for the signatures.
     const bool calls = request->method == FC_METHOD_POST &&
                        x->place.route == FC_ROUTE_FUNCTION;
     return wait_for_module(x, request, calls, err);
@@ -488,7 +488,7 @@ void fc_exchange_drop(fc_exchange_t *x) {
 void fc_exchange_cut(fc_exchange_t *x, const fc_error_t *error) {
   drop(x);
   if (x->parted.ended) return;
-  // The carrier has a part: no other one can follow it.
+  // The carrier still has a part, and no other can follow it.
   if (x->parted.sending) fc_exchange_note_cut(x, error);
   else fc_exchange_fail(x, error, FC_STAGE_COUNT);
 }

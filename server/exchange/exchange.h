@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An exchange: one request and its answer, over any carrier. It owns the call
-// and its body, the answer's bytes, the request id, the times of the stages, and
-// what is logged and counted. The carrier (http1/connection.c) knows how bytes
-// come and go: it calls the functions below as the request arrives, and is called
-// through fc_carrier_t when there is an answer. fc_exchange_document, _fail and
-// _submit may give the answer before they return. Loop thread.
+// An exchange: one request and its answer, over any carrier. It owns the call and its
+// body, the answer's bytes, the request id, the times of the stages, and the data for
+// logs and counts. The carrier (http1/connection.c) moves the bytes: it calls the
+// functions below as the request arrives, and is called through fc_carrier_t when there
+// is an answer. fc_exchange_document, _fail and _submit may give the answer before they
+// return. Loop thread.
 //
-//   fc_exchange_start    the first byte of a request is there
-//   fc_exchange_take     its head is read
-//   fc_exchange_admit    ROUTE and ADMIT. If wait.on is set then, take and admit
-//                        are called again: if wait.slowed is, too, after
-//                        FC_LIMIT_GUESS_WAIT_MS; if wait.peeks is, when more of the body
-//                        is there; else after the carrier's `again`. Else:
+//   fc_exchange_start    the first byte of a request has arrived
+//   fc_exchange_take     the request's head was read
+//   fc_exchange_admit    does ROUTE and ADMIT. If it sets wait.on, take and admit are
+//                        called again: with wait.slowed after FC_LIMIT_GUESS_WAIT_MS,
+//                        with wait.peeks when more of the body has arrived, otherwise
+//                        after the carrier's `again`. If it does not, one of:
 //     fc_exchange_document  the request is answered without its body
-//     fc_exchange_fail      it is refused
+//     fc_exchange_fail      the request is refused
 //     fc_exchange_append, _submit  its body arrives (asked.is_call), and is complete
-//   fc_exchange_part_sent  so it is with those of a part: the next one may be made
+//   fc_exchange_part_sent  the carrier needs the pieces of a part no longer: the next
+//                        part may be made
 //   fc_exchange_sent     the carrier needs the pieces of the answer no longer
 //   fc_exchange_reset    the next request may start
 #ifndef FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
@@ -30,7 +31,7 @@
 
 typedef struct fc_exchange_t fc_exchange_t;
 
-// The head of an answer, without what the carrier adds.
+// The head of an answer, without the fields that the carrier adds.
 typedef struct fc_answer_t {
   int status;
   uint64_t length;   // of the body
@@ -55,8 +56,8 @@ typedef struct fc_answer_t {
   const uint64_t *spent_ns;     // FC_STAGE_COUNT times to tell, or NULL
   const fc_batched_t *batch;    // beside them, or NULL
   bool is_last;                 // the connection should close after this answer
-  // Of gRPC (request.has_trailers). `tail`: field lines that follow the body, static text.
-  // `is_tail`: there is no body, its bytes are such lines.
+  // For gRPC (request.has_trailers). `tail` has field lines that follow the body; static
+  // text. `is_tail`: there is no body, and the bytes of the answer are such lines.
   fc_str_t tail;
   bool is_tail;
 } fc_answer_t;
@@ -70,34 +71,35 @@ typedef enum fc_part_end_t {
 } fc_part_end_t;
 
 typedef struct fc_carrier_t {
-  // Sends the answer: the head and then, unless the method is HEAD, the pieces
-  // of the exchange. The first piece has FC_LIMIT_HEAD free bytes in front. When
-  // all is sent the carrier calls fc_exchange_sent, perhaps before this returns.
+  // Sends the answer: the head and then, unless the method is HEAD, the pieces of the
+  // exchange. The first piece has FC_LIMIT_HEAD free bytes in front. When all is sent the
+  // carrier calls fc_exchange_sent, perhaps before this returns.
   void (*answer)(fc_exchange_t *exchange, const fc_answer_t *answer);
-  // Begins an answer in parts: does what `answer` does with the first part, and calls
-  // fc_exchange_part_sent in the end, not fc_exchange_sent. A HEAD ends it.
+  // Begins an answer in parts: sends the first part as `answer` does, but calls
+  // fc_exchange_part_sent in the end, not fc_exchange_sent. If the method is HEAD, the
+  // answer ends.
   void (*begin)(fc_exchange_t *exchange, const fc_answer_t *answer);
-  // Sends the pieces of the exchange as the next part, once the one before was sent, and
-  // then calls fc_exchange_part_sent; after FC_PART_LAST and FC_PART_CUT, which may have no
-  // pieces, fc_exchange_sent. The client sees whether an answer was cut.
+  // Sends the pieces of the exchange as the next part, after the previous one was sent.
+  // Then calls fc_exchange_part_sent; after FC_PART_LAST and FC_PART_CUT, which may have
+  // no pieces, calls fc_exchange_sent. The client can see whether an answer was cut.
   void (*part)(fc_exchange_t *exchange, fc_part_end_t part);
-  // Sends an answer when there is no memory for pieces. The body is at `body`,
-  // also with FC_LIMIT_HEAD free bytes in front. The carrier must not use
-  // `body` after it returns: what cannot be sent at once is never sent.
+  // Sends an answer when there is no memory for pieces. The body is at `body`, also with
+  // FC_LIMIT_HEAD free bytes in front. The carrier must not use `body` after it returns:
+  // bytes that cannot be sent at once are never sent.
   void (*answer_at_once)(fc_exchange_t *exchange, const fc_answer_t *answer,
                          char *body);
-  // The exchange waits no more: its head is to be admitted again.
+  // The exchange no longer waits: its head must be admitted again.
   void (*again)(fc_exchange_t *exchange);
-  // The exchange was answered outside of any call that the carrier made: the
-  // carrier may go on with bytes it has kept.
+  // The exchange was answered outside of any call by the carrier, which may now go on
+  // with stashed bytes.
   void (*resume)(fc_exchange_t *exchange);
-  // What the client calls the request, for an error that comes before a worker has read
-  // it; "" if that is not known. NULL: it never is.
+  // Returns the client's name for the request, for an error that comes before a worker
+  // has read the body; "" if it is not known. NULL: the carrier has no such names.
   fc_str_t (*name)(fc_exchange_t *exchange);
 } fc_carrier_t;
 
-// An answer in parts. Its source makes a part only when the carrier has none: a client
-// that reads slowly holds its own source up, and nothing gathers.
+// An answer in parts. Its source makes a part only when the carrier has none. So a slow
+// client slows its own source, and parts do not accumulate.
 typedef struct fc_parted_t {
   bool begun;  // the head was sent
   bool
@@ -114,10 +116,11 @@ typedef struct fc_parted_t {
   uint64_t limit_ns;     // the same by the operator's deadline alone
 } fc_parted_t;
 
-// Who asks: `address`, `user` and `bound` are of the connection, the rest is set at ROUTE.
+// The client. `address`, `user` and `bound` belong to the connection; ROUTE sets the
+// others.
 typedef struct fc_asker_t {
   fc_peer_t address;  // the other end of the stream, zero if it has none
-  // Whose request it is: `address`, or the client that a trusted proxy names.
+  // The client of the request: `address`, or the client that a trusted proxy names.
   fc_peer_t peer;
   fc_known_user_t user;           // who is at the other end of a Unix socket
   fc_session_t **bound;           // the first session that ends with it
@@ -126,7 +129,7 @@ typedef struct fc_asker_t {
   uint8_t token_size;             // 0: without one
 } fc_asker_t;
 
-// What is asked, as the head says it and its route.
+// What the request asks for, from its head and its route.
 typedef struct fc_asked_t {
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
@@ -134,16 +137,18 @@ typedef struct fc_asked_t {
   bool is_asking;           // a POST for a document
   bool is_preflight;        // a browser asks what a page may ask for
   bool is_source;           // a loop by GET (exchange/source.h)
-  bool is_stream;   // its body is a stream of messages (FC_ROUTE_STREAM)
-  bool is_message;  // it is one of them: its answer is one, too, also an error
-  bool is_over;     // one whose end the client has: it is told to stop
+  bool is_stream;  // its body is a stream of messages (FC_ROUTE_STREAM)
+  bool
+      is_message;  // it is one message of a stream; so is its answer, also an error
+  bool
+      is_over;  // an iteration whose end the client has: the client is told to stop
   fc_str_t origin;  // of the page that may have the answer; "": of none
   uint8_t id_size;  // 0: it has no id yet
   char id[FC_LIMIT_REQUEST_ID];
 } fc_asked_t;
 
-// Waits of a request between its head and its body. When one ends, the head is admitted
-// again.
+// Reasons for which a request waits between its head and its body. When a wait ends, the
+// head is admitted again.
 typedef struct fc_exchange_wait_t {
   fc_waiter_t waiter;  // waits for the generation
   bool on;
@@ -153,7 +158,7 @@ typedef struct fc_exchange_wait_t {
   bool was_slowed;  // it has waited so
 } fc_exchange_wait_t;
 
-// Where the time of a request went.
+// The time of a request in each stage.
 typedef struct fc_times_t {
   uint64_t began_ns;   // of the first byte of the head; 0: no byte yet
   uint64_t marked_ns;  // until then time is counted to a stage
@@ -165,7 +170,7 @@ typedef struct fc_times_t {
 // What is exported of a request, if it is sampled.
 typedef struct fc_traced_t {
   fc_trace_t trace;  // if it is `known`, the request belongs to it
-  // Of the call, until it is exported; NULL: none are known.
+  // The dispatches of the call, until they are exported; NULL: none are known.
   const fc_dispatch_span_t *dispatches;
   uint32_t dispatch_count;
 } fc_traced_t;
@@ -187,12 +192,12 @@ struct fc_exchange_t {
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_exchange_wait_t wait;
-  fc_job_t job;  // its caller, set at ROUTE, also owns the memory of the body
+  fc_job_t job;  // job.caller, set at ROUTE, also owns the memory of the body
   fc_session_t *session;  // pinned; NULL: the request is about none
   bool has_step;          // its session must be at `step`
   bool ends;              // the session ends with the exchange
   bool is_last;           // it does once the call was made
-  // The sequence that the session comes in the place of, once the call was made; pinned.
+  // The sequence that the new session replaces when the call was made; pinned.
   fc_session_t *former;
   uint64_t step;
   fc_act_t *act;             // NULL: the request asks for no act
@@ -205,82 +210,86 @@ struct fc_exchange_t {
   fc_traced_t traced;
 };
 
-// `exchange` is zeroed memory. `server`, `carrier` and `policy` are borrowed.
+// `exchange` must be zeroed memory. Borrows `server`, `carrier` and `policy`.
 void fc_exchange_init(fc_exchange_t *exchange, fc_server_t *server,
                       const fc_carrier_t *carrier, const fc_policy_t *policy,
                       const fc_peer_t *address);
-// Gives everything back. The exchange's call must have ended or been dropped.
+// Frees everything. The exchange's call must have ended or been dropped.
 void fc_exchange_deinit(fc_exchange_t *exchange);
 
 void fc_exchange_start(fc_exchange_t *exchange);
-// A head was read. A head that could not be understood is passed too, as far as it was
-// understood. `request` is not kept. Does nothing if the request has waited.
+// Call it when a head was read, also a malformed one, as far as it was understood.
+// `request` is not kept. Does nothing if the request has waited.
 void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
-// Fails if the request may not be made; times.stage says where it failed.
-// Sets asked.is_call and wait.on.
+// Fails if the request is refused; times.stage says in which stage. Sets asked.is_call
+// and wait.on.
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
-// Answers a request that was admitted and asks for a document, or is a preflight. A
-// document about all modules may be long: then the answer is given in later turns of the
-// loop, in parts if it is longer than one, and exchange->draft is set until then.
+// Answers an admitted request that asks for a document, or a preflight. A document about
+// all modules may be long: then the answer is given in later turns of the loop, in parts
+// if it is longer than one part, and exchange->draft is set until then.
 void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
-// Writes a part of one of the documents whose parts so far were sent (server->drafts).
+// Writes a part of one of the documents in server->drafts, whose parts so far were sent.
 // Called once a turn of the loop.
 void fc_exchange_write_part(fc_server_t *server);
-// Tells requests that watch if readiness has changed, and ends them when the server
-// drains. Called once a turn of the loop.
+// Tells watching requests if readiness has changed, and ends them when the server drains.
+// Called once a turn of the loop.
 void fc_exchange_tell_watchers(fc_server_t *server);
-// Answers any request with an error. A request without a head is given an id. An answer
-// in parts that has begun is cut: no part may be on its way then.
-// `stage` is where it failed; FC_STAGE_COUNT: the answer does not say.
+// Answers any request with an error. A request without a head gets an id. An answer in
+// parts that has begun is cut; the carrier must not have a part then. `stage` is where
+// the request failed; FC_STAGE_COUNT: the answer does not name a stage.
 void fc_exchange_fail(fc_exchange_t *exchange, const fc_error_t *error,
                       fc_stage_t stage);
 
-// Cuts an answer in parts that has begun: nothing of it is made any more, and the error is
-// its last part, if the carrier has no other one and there is anything to say.
+// Cuts an answer in parts that has begun: no more parts are made. The error becomes the
+// last part, unless the carrier still has a part or nothing can be said.
 void fc_exchange_cut(fc_exchange_t *exchange, const fc_error_t *error);
 
-// Where the next bytes of the body may be read to; `left` are still to come.
+// Returns the place to which the next bytes of the body may be read; `left` bytes are
+// still to come.
 fc_span_t fc_exchange_room(const fc_exchange_t *exchange, uint64_t left);
-// `bytes` of the body were read, to fc_exchange_room or anywhere else. `left`
-// more are to come, 0 if that is not known.
+// Adds `bytes` of the body, which were read to fc_exchange_room or elsewhere. `left` more
+// are to come, 0 if that is not known.
 fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
                                uint64_t left, fc_error_t *err) FC_MUST_CHECK;
-// The body is complete: runs or queues the call, begins the act, or answers with the
-// document that the body asks for; with an error if that is not possible.
+// Call it when the body is complete: runs or queues the call, begins the act, or answers
+// with the document that the body asks for. If that is not possible, answers with an
+// error.
 void fc_exchange_submit(fc_exchange_t *exchange);
 
-// Has a worker the call, or has the exchange an act, a document that is being written, or
-// an answer that has begun?
+// True if a worker has the call, or the exchange has an act, a document that is being
+// written, or an answer that has begun.
 bool fc_exchange_is_running(const fc_exchange_t *exchange);
-// The client has gone while it waited for its answer, or for more parts of it: log,
-// metrics and spans say so. Does nothing if that was said.
+// Notes in log, metrics and spans that the client left while it waited for its answer or
+// for more parts. Does nothing if that was noted already.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
-// The answer in parts, of which the carrier has one still, ends here for this reason.
+// Notes that an answer in parts, of which the carrier still has one, ends here with this
+// error.
 void fc_exchange_note_cut(fc_exchange_t *exchange, const fc_error_t *error);
-// Nobody waits for the answer any more. A call is dropped (fc_pool_drop). A document is
-// written no further. An answer that has begun ends as one whose client has gone. A wait
-// for a module ends. An act that has begun goes on.
+// Call it when nobody waits for the answer any more. A call is dropped (fc_pool_drop). A
+// document is not written further. An answer that has begun ends as if the client had
+// left. A wait for a module ends. An act that has begun goes on.
 void fc_exchange_drop(fc_exchange_t *exchange);
 
-// Begins the answer to a stream of messages (asked.is_stream), whose messages are the
-// carrier's; and ends it, as a whole. With an error it ends by fc_exchange_fail.
+// fc_exchange_begin_stream begins the answer to a stream of messages (asked.is_stream);
+// the carrier handles the messages. fc_exchange_end_stream ends a complete answer.
+// fc_exchange_fail ends one with an error.
 void fc_exchange_begin_stream(fc_exchange_t *exchange);
 void fc_exchange_end_stream(fc_exchange_t *exchange);
 
-// The carrier has sent a part: its pieces are given back, and the next part is made, in
-// this turn or a later one.
+// Call it when the carrier has sent a part: frees the pieces of the part. The next part
+// is made in this turn or a later one.
 void fc_exchange_part_sent(fc_exchange_t *exchange);
-// The answer's pieces are not needed any more: gives their blocks back.
+// Frees the blocks of the answer's pieces, which are no longer needed.
 void fc_exchange_sent(fc_exchange_t *exchange);
-// The next request may start.
+// Prepares the exchange for the next request.
 void fc_exchange_reset(fc_exchange_t *exchange);
 
 // ---------------------------------------------------------------------------
 
-// How many calls or connections one client may have: as the listener's policy says, or
-// half of all connections, so that nobody can take the place of everybody else.
+// Returns how many calls or connections one client may have: the value of the listener's
+// policy, or half of all connections, so that no client can take the place of all others.
 static inline uint32_t fc_exchange_share(const fc_server_t *server,
                                          uint32_t said) {
   return said ? said : server->connection_max - server->connection_max / 2;
@@ -289,8 +298,8 @@ static inline uint32_t fc_exchange_share(const fc_server_t *server,
 #define FC_EXCHANGE_ID_SIZE 16  // of ids that fc_exchange_make_id makes
 #define FC_EXCHANGE_REFUSAL_MAX 1024
 
-// For a client that gets no exchange: writes the body of an error, counts the
-// answer, and returns its head. Needs no memory.
+// For a client without an exchange: writes the body of an error, counts the answer, and
+// returns its head. Needs no memory.
 fc_answer_t fc_exchange_refusal(fc_server_t *server, const fc_error_t *error,
                                 char body[FC_EXCHANGE_REFUSAL_MAX],
                                 char out_id[FC_EXCHANGE_ID_SIZE]);
@@ -299,23 +308,23 @@ static inline fc_str_t fc_exchange_id(const fc_exchange_t *exchange) {
   return fc_str_make(exchange->asked.id, exchange->asked.id_size);
 }
 
-// The owner that stands for all clients of an address, as far as they are told apart
-// (fc_peer_share).
+// Returns the owner that represents all clients of an address, with the precision of
+// fc_peer_share.
 fc_owner_t fc_exchange_owner(const fc_peer_t *peer);
-// Who a client is without a token: the user of a Unix socket if known, else
-// fc_exchange_owner.
+// Returns the owner for a client without a token: the user of a Unix socket if known,
+// else fc_exchange_owner.
 fc_owner_t fc_exchange_client(const fc_peer_t *peer,
                               const fc_known_user_t *user);
 
-// Events of the pool.
+// Called by the pool for its events.
 void fc_exchange_on_done(void *context, fc_job_t *job);
 void fc_exchange_on_expired(void *context, fc_job_t *job);
 
 // ---------------------------------------------------------------------------
 // Between the files of an exchange
 
-// Admits a request as it stands: fc_exchange_admit, which is in source.c, has made a POST
-// of a loop by GET.
+// Admits a request unchanged. fc_exchange_admit (source.c) first turns a GET for an
+// iteration into a POST.
 fc_status_t fc_exchange_admit_as(fc_exchange_t *exchange,
                                  const fc_request_t *request,
                                  fc_error_t *err) FC_MUST_CHECK;
@@ -323,120 +332,119 @@ fc_status_t fc_exchange_admit_as(fc_exchange_t *exchange,
 fc_status_t fc_exchange_find(fc_exchange_t *exchange,
                              const fc_request_t *request,
                              fc_error_t *err) FC_MUST_CHECK;
-// The same on listeners that have tokens or rules for users (fc_policy_is_guarded): fails
-// with FC_CODE_UNAUTHORIZED or _FORBIDDEN if the request may not be made with the token
-// it has, or by its user. No name is looked up before the client is known. *out_scopes
-// are those of the client.
+// Does the same on listeners with tokens or rules for users (fc_policy_is_guarded).
+// FC_CODE_UNAUTHORIZED or _FORBIDDEN: the token or the user does not allow the request.
+// No name is looked up before the client is known. *out_scopes are the client's scopes.
 fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
                               const fc_request_t *request, uint8_t *out_scopes,
                               fc_error_t *err) FC_MUST_CHECK;
-// Of a route about sessions: notes the client in the place, and finds the session that the
-// path names. FC_CODE_SESSION_NOT_FOUND.
+// For a route about sessions: notes the client in the place, and finds the session that
+// the path names. FC_CODE_SESSION_NOT_FOUND.
 fc_status_t fc_exchange_find_session(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) FC_MUST_CHECK;
-// Of a call: finds the session that its head names, if it does, and the function in the
-// generation that the session is of.
+// For a call: finds the session that its head names, if any, and the function in that
+// session's generation.
 fc_status_t fc_exchange_join_session(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) FC_MUST_CHECK;
-// Of a call whose body is there, in a dialect that has sequences: the same for the one that
-// its document names, which begins by that or is known. FC_CODE_SESSION_NOT_FOUND, and as
-// for sessions.
+// For a call whose body has arrived, in a dialect that has sequences: finds or begins the
+// sequence that its document names. FC_CODE_SESSION_NOT_FOUND, and the errors of sessions.
 fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
                                       fc_error_t *err) FC_MUST_CHECK;
-// The call has ended: what becomes of its sequence.
+// Updates the call's sequence after the call has ended.
 void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome);
-// Of a call about values: the session that the path names, and its generation. Checks that
-// the session is not lost, and at the step that the head says.
+// For a call about values: enters the session that the path names, and its generation.
+// Checks that the session is not lost, and that it is at the step that the head says.
 fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
                                       const fc_request_t *request,
                                       fc_error_t *err) FC_MUST_CHECK;
-// When the call's body is there: may it be made yet? FC_CODE_SESSION_BUSY: it is at another
-// step by now. FC_CODE_SESSION_NOT_FOUND, FC_CODE_SESSION_LOST.
+// May the call be made, now that its body has arrived? FC_CODE_SESSION_BUSY: the session
+// is at another step now. FC_CODE_SESSION_NOT_FOUND, FC_CODE_SESSION_LOST.
 fc_status_t fc_exchange_check_session(const fc_exchange_t *x,
                                       fc_error_t *err) FC_MUST_CHECK;
-// The exchange is over. A session that it made, and that nobody was told of, ends.
+// Call it when the exchange ends. Ends a session that it made if the client was not told
+// its id.
 void fc_exchange_leave_session(fc_exchange_t *x);
-// Sets what the job says of a call: of `function`, of the place's module.
+// Fills the job for a call of `function` of the place's module.
 fc_status_t fc_exchange_fill_call(fc_exchange_t *x, const fc_request_t *request,
                                   const fc_admission_t *admission,
                                   uint32_t function,
                                   fc_error_t *err) FC_MUST_CHECK;
 // Calls that run no function (values.c)
-// Does the request read values of a session, or put one?
+// Does the request read values of a session, or write one?
 bool fc_exchange_is_order(const fc_exchange_t *x);
 fc_status_t fc_exchange_admit_order(fc_exchange_t *x,
                                     const fc_request_t *request,
                                     fc_error_t *err) FC_MUST_CHECK;
-// A POST that makes a session, and has a body. At the end a call is made, if true.
+// Admits a POST with a body that makes a session. If it sets that a call is made, a call
+// fills in the values at the end.
 fc_status_t fc_exchange_admit_making(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) FC_MUST_CHECK;
 bool fc_exchange_submit_making(fc_exchange_t *x);
-// The body is complete, and begins with the order from now on.
+// From now on the complete body begins with the order.
 void fc_exchange_take_order(fc_exchange_t *x);
-// Answers a request that made a session, once that has got its values.
+// Answers a request that made a session, after the session got its values.
 void fc_exchange_answer_made(fc_exchange_t *x);
 // Messages (message.c)
-// The body is complete: cuts its head off. FC_CODE_BINARY_FRAMING.
+// The body is complete: removes the message's head. FC_CODE_BINARY_FRAMING.
 fc_status_t fc_exchange_open_message(fc_exchange_t *x,
                                      fc_error_t *err) FC_MUST_CHECK;
-// Puts a head in front of the answer; `is_error`: it is one.
+// Puts a message head in front of the answer. `is_error`: the answer is an error.
 void fc_exchange_close_message(fc_exchange_t *x, bool is_error);
 // Answers with the document that the body, a message, asks for, or begins its act.
 void fc_exchange_answer_message(fc_exchange_t *x);
 // Reads the body of an act, and begins it.
 void fc_exchange_submit_act(fc_exchange_t *x, fc_str_t body);
-// Counts a call among those of its client, unless that is a trusted proxy.
-// FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
+// Counts a call for its client, unless the client is a trusted proxy.
+// FC_CODE_TOO_MANY_REQUESTS: the client has its maximum.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Counts the call no more, if the exchange still counts it: it was answered, or never
-// will be. The count of a call that runs on was taken over by its host (fc_job_t.count).
+// Stops counting the call, if the exchange still counts it: the call was answered, or
+// never will be. If the call runs on, its host has taken over the count (fc_job_t.count).
 void fc_exchange_uncount_call(fc_exchange_t *exchange);
-// Makes an id of hex digits. It is not secret, but no two of a process are
-// equal.
+// Makes an id of hex digits. It is not secret, but unique in the process.
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
-// Answers a call that has ended: job.outcome says how.
+// Answers a call that has ended, as job.outcome says.
 void fc_exchange_answer_call(fc_exchange_t *exchange);
 // Answers a call whose deadline has passed in the pool's queue.
 void fc_exchange_answer_expired(fc_exchange_t *exchange);
-// Answers an act that has ended: exchange->act says how.
+// Answers an act that has ended, as exchange->act says.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
 // Answers with the part that a turn of a call has made, the first or a later one.
 void fc_exchange_answer_turn(fc_exchange_t *exchange);
-// The request watches: tells it how things stand, and of each change from now on.
+// Begins to watch: sends the present state, and each change from now on.
 void fc_exchange_begin_watch(fc_exchange_t *exchange, bool knows);
-// What it was told last was sent.
+// Goes on after the last message of the watch was sent.
 void fc_exchange_go_on_watch(fc_exchange_t *exchange);
-// It watches no longer, if it does.
+// Ends the watch, if there is one.
 void fc_exchange_drop_watch(fc_exchange_t *exchange);
-// Gives up the document that is being written, if there is one.
+// Ends the document that is being written, if there is one.
 void fc_exchange_drop_draft(fc_exchange_t *exchange);
-// The document that is being written may go on.
+// Goes on with the document that is being written.
 void fc_exchange_go_on_draft(fc_exchange_t *exchange);
-// `stage` is over: adds the time since the last mark to it.
+// Ends `stage`: adds the time since the last mark to it.
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
-// Names of module and function for log, spans and errors; "" if there is none.
+// Gives the names of module and function for log, spans and errors; "" if there is none.
 void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,
                        fc_str_t *out_function);
-// Finds out which trace the request belongs to: that of `traceparent`, a new one if
-// the request is sampled without, or none.
+// Finds the trace of the request: that of `traceparent`, a new one if the request is
+// sampled without traceparent, or none.
 void fc_exchange_trace(fc_exchange_t *exchange, fc_str_t traceparent);
-// Notes, for export, a request that is answered or whose client has left, if the request
-// is sampled. `code` is an fc_code_t, or FC_SERIES_LEFT.
+// If the request is sampled, stores it for export when it is answered or its client has
+// left. `code` is an fc_code_t, or FC_SERIES_LEFT.
 void fc_exchange_export(const fc_exchange_t *exchange, int status, int code,
                         uint64_t bytes_out);
-// Counts an answer, or that the client has left without one. `code` is an fc_code_t, or
-// FC_SERIES_LEFT. `has_results`: the answer has a call's results, and the times of its
-// stages were marked before.
+// Counts an answer, or that the client left without one. `code` is an fc_code_t, or
+// FC_SERIES_LEFT. `has_results`: the answer has results of a call. The times of its
+// stages must be marked before.
 void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
                        uint64_t bytes_out, bool has_results);
-// Counts a call that the pool was given and that has failed: in a worker, in its queue,
-// or by its deadline. Its times were marked before.
+// Counts a call that failed after the pool got it: in a worker, in its queue, or by its
+// deadline. Its times must be marked before.
 void fc_exchange_count_failed(fc_exchange_t *exchange);
-// `detail` is what the client was told of an error, else "".
+// `detail` is the detail of the error that the client got, else "".
 void fc_exchange_log(const fc_exchange_t *exchange, int status, fc_code_t code,
                      fc_str_t detail, uint64_t bytes_out, bool is_call);
 

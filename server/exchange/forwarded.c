@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each proxy appends an item to a field, or adds a field behind those there are. So what
-// a client invented stands before what a proxy wrote, and items are read from the last to
-// the first.
+// Each proxy appends an item to a field, or adds another field after the existing ones.
+// So items that a client invented come before the items of proxies. For this reason items
+// are read from the last to the first.
 #include "exchange/forwarded.h"
 
 #include "config/address.h"
@@ -10,10 +10,10 @@
 static size_t find_last(fc_str_t text, char c) {
   size_t at = text.size;
   while (at && text.data[at - 1] != c) at--;
-  return at;  // the index behind the last `c`, 0 when there is no `c`
+  return at;  // the index after the last `c`, 0 if there is no `c`
 }
 
-// Cuts the last item off `text`, whose items `c` separates, and returns it.
+// Removes the last item from `text`, whose items are separated by `c`, and returns it.
 static fc_str_t take_last(fc_str_t *text, char c) {
   const size_t at = find_last(*text, c);
   fc_str_t last = fc_str_make(text->data + at, text->size - at);
@@ -26,8 +26,8 @@ typedef struct forwarded_t {
   fc_str_t values;  // items, of the line read last, that were not read yet
 } forwarded_t;
 
-// Finds the next item of the fields called `name`, going from the last to the
-// first. False when there are no more.
+// Finds the next item of the fields called `name`, from the last to the first. False:
+// there are no more.
 static bool next_forwarded(forwarded_t *at, fc_str_t name, fc_str_t *out_item) {
   while (at->values.size == 0) {
     if (at->lines.size == 0) return false;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-// RFC 6750 2.1. The scheme's case does not matter; blanks may follow it.
+// RFC 6750 2.1. The scheme's case is ignored, and several blanks may follow it.
 static bool read_secret(fc_str_t field, fc_str_t *out_secret) {
   const fc_str_t scheme = fc_str_take(&field, ' ');
   *out_secret = fc_request_trim(field);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ROUTE on a listener with tokens, or with rules for users: may this client make this
-// request? That is decided once for each request, before anything is told of modules.
+// request? This is decided once for each request, before the client learns anything about
+// modules.
 #include "exchange/exchange.h"
 #include "exchange/grant.h"
 
-// The name of the module that an act is about, as its path or message has it.
+// Gives the name of the module that an act is about, from its path or message.
 static fc_status_t act_name(const fc_exchange_t *x, const fc_request_t *request,
                             char text[FC_ROUTE_KEPT], fc_str_t *out_name) {
   const fc_routes_t *routes = x->server->routes;
@@ -22,9 +23,10 @@ static fc_status_t act_name(const fc_exchange_t *x, const fc_request_t *request,
   return FC_OK;
 }
 
-// The name of the module that the request is about, for an act as it names it. "" if
-// the request is about no single module, or, without an act, about one that does not
-// exist: both are refused alike where a token is for some modules.
+// Returns the name of the module that the request is about; for an act, the name in the
+// request. "" if the request is about no single module or, without an act, about one that
+// does not exist. A token for some modules does not allow either, and the refusal is the
+// same.
 static fc_str_t module_of(const fc_exchange_t *x, const fc_request_t *request,
                           char text[FC_ROUTE_KEPT]) {
   const fc_server_t *server = x->server;
@@ -40,8 +42,8 @@ static fc_str_t module_of(const fc_exchange_t *x, const fc_request_t *request,
   return server->routes->dialects[row->dialect]->act_module(server, name);
 }
 
-// The client is the token, from whatever address it comes. Its owner has, as its bytes,
-// 16 hex digits of the token's hash, which no address or user has (fc_exchange_client).
+// Makes the token the client, whatever the address. The owner's bytes are 16 hex digits
+// of the token's hash; no address or user has such bytes (fc_exchange_client).
 static void note_token(fc_exchange_t *x, const fc_grant_t *grant) {
   memcpy(x->asker.token, grant->name.data, grant->name.size);
   x->asker.token_size = (uint8_t)grant->name.size;
@@ -49,8 +51,8 @@ static void note_token(fc_exchange_t *x, const fc_grant_t *grant) {
   if (grant->is_ranged) x->asker.priorities = grant->priorities;
 }
 
-// Guessing is slowed by what a client waits for its answer. A right token waits only where
-// it could have been guessed. Without memory for the table nobody waits.
+// Notes a wrong token. Guessing is slowed by delaying answers. A right token is delayed
+// only if it could have been guessed. Without memory for the table nothing is delayed.
 static void note_guess(fc_exchange_t *x) {
   fc_server_t *server = x->server;
   if (x->wait.was_slowed) return;
@@ -63,7 +65,8 @@ static void note_guess(fc_exchange_t *x) {
       fc_guesses_note(server->guesses, &x->job.caller, x->times.marked_ns);
 }
 
-// A guesser may leave as soon as an answer takes its time: so this one must take as long.
+// Delays the answer to a right token that could have been guessed as long as one to a
+// wrong token. Otherwise a guesser could leave as soon as an answer is delayed.
 static fc_status_t greet(fc_exchange_t *x, const fc_grant_t *grant,
                          fc_error_t *err) {
   fc_guesses_t *guesses = x->server->guesses;
@@ -77,8 +80,8 @@ static fc_status_t greet(fc_exchange_t *x, const fc_grant_t *grant,
   return fc_fail(err, FC_CODE_UNAUTHORIZED, "its token is to be looked at");
 }
 
-// A listener with tokens and rules for users goes by the token if one is sent, else by
-// the user.
+// A listener with tokens and rules for users uses the token if one is sent, else the
+// user.
 static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
                             char text[FC_USER_TEXT_SIZE], fc_grant_t *out_grant,
                             fc_error_t *err) {
@@ -97,7 +100,8 @@ static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
   return FC_OK;
 }
 
-// Finds the route, and checks that its client is known and has the scopes it needs.
+// Finds the route, and checks that the client is known and has the scopes that the route
+// needs.
 static fc_status_t let_in(fc_exchange_t *x, const fc_request_t *request,
                           char text[FC_USER_TEXT_SIZE], fc_grant_t *out_grant,
                           fc_error_t *err) {
@@ -123,7 +127,7 @@ fc_status_t fc_exchange_guard(fc_exchange_t *x, const fc_request_t *request,
       FC_OK) {
     return status;
   }
-  // Whether there is such a module is not told.
+  // The client must not learn whether there is such a module.
   x->place.module = x->place.function = FC_ROUTE_NO_INDEX;
   return err->status;
 }

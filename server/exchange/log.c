@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The access log: one line for each request, when it is answered or its client has gone,
-// but none for a health check that succeeds.
+// The access log has one line for each request, written when it is answered or its client
+// has left. Successful health checks have none.
 #include "exchange/exchange.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bool is_health(fc_route_t route) {
          route == FC_ROUTE_STARTUP;
 }
 
-// The most fields that a line has.
+// The maximum number of fields in a line.
 enum {
 #define LOG_FIELD(kind, name, when, value) +1
   FIELDS = FC_STAGE_COUNT
@@ -64,7 +64,7 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   for (int i = 0; is_call && i < FC_STAGE_COUNT; i++) {
     fields[count++] = FC_LOG_NUMBER(kKeys[i], x->times.spent_ns[i] / 1000);
   }
-  // A client's mistake is its own, a 5xx is for who runs the server.
+  // A client's mistake is informational; a 5xx is a warning for the operator.
   const int worst = x->parted.failed ? x->parted.failed : status;
   fc_log_fields(server->log, worst < 500 ? FC_LOG_INFO : FC_LOG_WARN,
                 FC_STR("request"), fields, count);
@@ -73,7 +73,7 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
 void fc_exchange_log(const fc_exchange_t *x, int status, fc_code_t code,
                      fc_str_t detail, uint64_t bytes_out, bool is_call) {
   if (x->server->options->access_log != FC_ACCESS_LOG_ON) return;
-  // Health checks come every few seconds: only those that fail are logged.
+  // Health checks come every few seconds, so only failed ones are logged.
   if (is_health(x->place.route) && status == 200) return;
   log_line(x, status, code, detail, bytes_out, is_call);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies that are messages of gRPC: each has five bytes in front, whether it is compressed
-// and its size. They are cut off before anybody else sees the body, and put in front of the
-// answer, where its head would lie (FC_LIMIT_HEAD).
+// Bodies that are gRPC messages. Five bytes in front of each say whether it is
+// compressed, and its size. They are removed before other code sees the body, and are put
+// in front of the answer, at the end of the room for its head (FC_LIMIT_HEAD).
 #include "base/proto.h"
 #include "exchange/exchange.h"
 
@@ -32,8 +32,8 @@ fc_status_t fc_exchange_open_message(fc_exchange_t *x, fc_error_t *err) {
   return FC_OK;
 }
 
-// In a stream of calls, the answer is within a ModelStreamInferResponse, {2: the answer},
-// and says in front of its other fields that it is the only one: {4:
+// In a stream of calls, the answer is inside a ModelStreamInferResponse, {2: the answer}.
+// Before its other fields it has a parameter that says that it is the only answer: {4:
 // {"triton_final_response": true}}.
 static void put_front(fc_sink_t *sink, uint64_t size) {
   static const char kFinal[] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers in parts: begin, part, end. Whoever makes the parts (draft.c) is asked for the
-// next one when the carrier has sent the last.
+// Answers in parts: begin, part, end. The source of the parts (draft.c) is asked for the
+// next part when the carrier has sent the previous one.
 #include "exchange/answer.h"
 #include "json/writer.h"
 #include "pool/turn.h"
@@ -17,7 +17,7 @@ static void end(fc_exchange_t *x, const fc_answer_facts_t *what) {
   fc_exchange_note(x, what, x->parted.size);
 }
 
-// A HEAD is answered as the first part would be, without it.
+// Answers HEAD like the first part, without the part.
 static void send_head(fc_exchange_t *x, const fc_answer_facts_t *what) {
   fc_answer_t answer = {0};
   fc_exchange_describe(x, what, &answer);
@@ -90,7 +90,7 @@ static uint64_t after(uint64_t now_ns, uint64_t time_ns) {
   return time_ns ? now_ns + time_ns : 0;
 }
 
-// Queues the next turn, which has all the time that the first one had.
+// Queues the next turn, which may take as long as the first one.
 static void go_on(fc_exchange_t *x) {
   fc_error_t *error = &x->server->error;
   fc_exchange_mark(x, FC_STAGE_WRITE);
@@ -116,7 +116,8 @@ uint64_t fc_exchange_take_pieces(fc_exchange_t *x, fc_outcome_t *outcome) {
   return size;
 }
 
-// Keeps what the turn has left. False: it is too much, and the answer ends.
+// Keeps the state that the turn leaves for the next one. False: it is too large, and the
+// answer ends.
 static bool keep(fc_exchange_t *x) {
   fc_error_t *error = &x->server->error;
   x->job.call.flags |= FC_CALL_LATER;
@@ -128,7 +129,7 @@ static bool keep(fc_exchange_t *x) {
   return false;
 }
 
-// ,"timing":{"read":0.021,…}: milliseconds, as Server-Timing has them.
+// Writes ,"timing":{"read":0.021,…} in milliseconds, as in Server-Timing.
 static fc_status_t put_timing(const uint64_t *spent_ns, fc_sink_t *sink) {
   static const char *const kNames[FC_STAGE_COUNT] = {
 #define FC_STAGE(name, text) ",\"" text "\":",
@@ -147,8 +148,8 @@ static fc_status_t put_timing(const uint64_t *spent_ns, fc_sink_t *sink) {
   return fc_sink_put(sink, FC_STR("}"), NULL);
 }
 
-// Puts the times of the stages into the object that ends the answer. Without memory it
-// stays as it is.
+// Inserts the times of the stages into the object that ends the answer. Without memory
+// the object stays unchanged.
 static void add_timing(fc_exchange_t *x, uint64_t size) {
   const fc_str_t after = fc_part_rows[x->job.call.parts].after;
   char end[8];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only some clients may do (--admin). Loop thread; no allocation.
+// Rights that only some clients have (--admin). Loop thread; no allocation.
 #ifndef FARCALL_SERVER_EXCHANGE_PRIVILEGE_H_
 #define FARCALL_SERVER_EXCHANGE_PRIVILEGE_H_
 
@@ -9,13 +9,13 @@
 
 typedef enum fc_privilege_t {
   FC_PRIVILEGE_CHANGE,   // change the server
-  FC_PRIVILEGE_PROFILE,  // profile a call, which tells what a module is made of
+  FC_PRIVILEGE_PROFILE,  // profile a call, which shows what a module consists of
   FC_PRIVILEGE_COUNT
 } fc_privilege_t;
 
-// May the request do it? If not, FC_CODE_FORBIDDEN. `address` is the other end of the
-// socket. On a listener with tokens or rules for users only --admin=off forbids it here:
-// scopes decide, and were looked at before.
+// May the request use the privilege? FC_CODE_FORBIDDEN: it may not. `address` is the
+// other end of the socket. On a listener with tokens or rules for users, scopes decide,
+// and they were checked before; here only --admin=off forbids.
 fc_status_t fc_privilege_check(const fc_policy_t *policy, fc_privilege_t what,
                                const fc_request_t *request,
                                const fc_peer_t *address,

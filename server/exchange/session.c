@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The session that a request is about, or that a call belongs to. It is pinned until the
-// exchange is over.
+// Finds the session that a request is about, or that a call belongs to. The session is
+// pinned until the exchange ends.
 #include "exchange/exchange.h"
 
 #include "dialect/admission.h"
@@ -17,7 +17,7 @@ static fc_str_t read_id(const fc_exchange_t *x, const fc_request_t *request,
   return good ? id : FC_STR("");
 }
 
-// Finds a session of the module that the path names, in any of its generations.
+// Finds a session of the module that the path names, in any generation of the module.
 static fc_status_t pin(fc_exchange_t *x, fc_str_t id, fc_error_t *err) {
   fc_session_t *session;
   FC_TRY(fc_session_find(x->server->sessions, id, &x->job.caller, fc_clock_ns(),
@@ -69,7 +69,7 @@ static fc_status_t check_step(fc_exchange_t *x, const fc_request_t *request,
   return fc_session_check_step(x->session, step, err);
 }
 
-// The session's generation is the place's from now on.
+// Makes the session's generation the generation of the place.
 static void move(fc_exchange_t *x, fc_generation_t *generation) {
   fc_generation_hold(generation);
   fc_generations_release(&x->server->modules->generations, x->generation);
@@ -77,7 +77,7 @@ static void move(fc_exchange_t *x, fc_generation_t *generation) {
   x->place.module = generation->index;
 }
 
-// The function of the same name in the generation that the session is of.
+// Finds the function of the same name in the session's generation.
 static fc_status_t find_function(fc_exchange_t *x, fc_error_t *err) {
   fc_generation_t *generation = x->session->module;
   if (generation == x->generation) return FC_OK;
@@ -115,8 +115,8 @@ fc_status_t fc_exchange_join_session(fc_exchange_t *x,
 // ---------------------------------------------------------------------------
 // Sequences
 
-// Makes the session of a sequence, of the newest generation: another one may have come
-// while the body did.
+// Makes the session of a sequence from the newest generation: a newer one may have come
+// while the body was received.
 static fc_status_t make_sequence(fc_exchange_t *x, fc_session_t **out_session,
                                  fc_error_t *err) {
   const fc_generation_t *newest = fc_generations_find(
@@ -132,8 +132,8 @@ static bool wants_room(const fc_error_t *error) {
          error->code == FC_CODE_OVERLOADED;
 }
 
-// A sequence that begins anew is another one. The one that was there stays until the call
-// was made, if there is room for both.
+// A START of a known sequence begins another session. The old session stays until the
+// call was made, if there is room for both.
 static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
                                   fc_error_t *err) {
   fc_session_t *session, *former = NULL;
@@ -163,7 +163,7 @@ static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
   return FC_OK;
 }
 
-// The words are Triton's: client programs look for them.
+// The text is Triton's, because client programs search for it.
 static fc_status_t go_on_sequence(fc_exchange_t *x, fc_str_t id, bool ends,
                                   fc_error_t *err) {
   if (x->session || pin(x, id, err) == FC_OK) {
@@ -177,7 +177,8 @@ static fc_status_t go_on_sequence(fc_exchange_t *x, fc_str_t id, bool ends,
                  "id, or it has ended");
 }
 
-// A body in a file is for workers of one generation alone: those of another get a copy.
+// A body in a file is readable only for workers of one generation. Workers of another get
+// a copy.
 static fc_status_t move_body(fc_exchange_t *x, fc_str_t bytes,
                              fc_error_t *err) {
   fc_blocks_t *blocks = x->server->blocks;
@@ -211,7 +212,8 @@ static fc_status_t put_into_session(fc_exchange_t *x, fc_str_t body,
   return FC_OK;
 }
 
-// The head may name the session of the sequence, for balancers, and no other one.
+// The head may name the session of the sequence, for load balancers, but no other
+// session.
 static fc_status_t check_head(fc_exchange_t *x, fc_str_t id, bool starts,
                               fc_error_t *err) {
   fc_session_t *session = x->session;
@@ -249,10 +251,10 @@ fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
   return put_into_session(x, body, err);
 }
 
-// A call that was refused is part of no sequence: it may be sent again.
+// A refused call does not count for the sequence: the client may send it again.
 void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome) {
   const bool made = outcome->status == FC_OK || outcome->stage >= FC_STAGE_CALL;
-  // The sequence that was there may have the room that a START wants.
+  // The old sequence may occupy the memory that a START needs.
   if (made ||
       (outcome->stage >= FC_STAGE_DECODE && wants_room(&outcome->error))) {
     x->session->starts = false;
@@ -260,7 +262,8 @@ void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome) {
   if (made) x->ends = x->is_last;
 }
 
-// The sequence that was there before a START has ended, or goes on if that was refused.
+// Ends the sequence that a START replaced. If the START was refused, the old sequence
+// goes on.
 static void leave_former(fc_exchange_t *x) {
   fc_session_t *former = x->former;
   if (!former) return;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// https://html.spec.whatwg.org/#server-sent-events: when a stream ends, the browser asks
-// for it again, with the id of the last event that had one. 204 has it stop.
+// https://html.spec.whatwg.org/#server-sent-events: when a stream ends, the browser
+// requests it again, with the id of the last event that had one. Status 204 makes it
+// stop.
 #include "exchange/source.h"
 
 #include "exchange/forwarded.h"
 #include "pool/turn.h"
 
-// Does it ask for a loop by GET?
+// Does the request ask for an iteration by GET?
 static bool asks(const fc_exchange_t *x, const fc_request_t *request) {
   fc_place_t place;
   fc_error_t ignored;
@@ -18,7 +19,8 @@ static bool asks(const fc_exchange_t *x, const fc_request_t *request) {
          place.route == FC_ROUTE_FUNCTION;
 }
 
-// The POST that it stands for, whose `input` is still encoded. Borrows from `request`.
+// Returns the POST that the GET stands for. `input` is still encoded. Borrows from
+// `request`.
 static fc_request_t call_of(const fc_request_t *request) {
   fc_request_t call = *request;
   const fc_str_t input = fc_request_query(request->query, FC_STR("input"));
@@ -32,8 +34,8 @@ static fc_request_t call_of(const fc_request_t *request) {
   return call;
 }
 
-// Was the Origin checked, or says the browser that the page is the server's own? It says so
-// to https, and to this machine.
+// Was the Origin checked, or does the browser say that the page is from this server?
+// Browsers say so over https, and to this machine.
 static bool is_of_page(const fc_request_t *call) {
   fc_str_t site;
   return call->fields[FC_FIELD_ORIGIN].size ||
@@ -63,7 +65,7 @@ static fc_status_t check(const fc_request_t *call, fc_error_t *err) {
 fc_status_t fc_source_check(fc_exchange_t *x, const fc_request_t *call,
                             fc_status_t status, fc_error_t *err) {
   fc_str_t last;
-  // Of a module that is still to be loaded it is not told whether it has the function.
+  // For a module that is not loaded yet, it is not known whether it has the function.
   const bool found = status == FC_OK || err->code == FC_CODE_NOT_READY;
   if (!found || x->place.route != FC_ROUTE_FUNCTION) return status;
   fc_error_t error;
@@ -77,7 +79,7 @@ fc_status_t fc_source_check(fc_exchange_t *x, const fc_request_t *call,
   return x->asked.is_over ? FC_OK : status;
 }
 
-// A '+' is a space, as forms write it.
+// Replaces '+' by a space, which forms encode as '+'.
 static size_t unplus(fc_str_t text, char *out) {
   for (size_t i = 0; i < text.size; i++) {
     out[i] = text.data[i] == '+' ? ' ' : text.data[i];
@@ -85,7 +87,7 @@ static size_t unplus(fc_str_t text, char *out) {
   return text.size;
 }
 
-// The call is admitted: its body is what `input` says.
+// Takes `input` as the body of the admitted call.
 static fc_status_t take(fc_exchange_t *x, const fc_request_t *call,
                         fc_error_t *err) {
   char text[FC_LIMIT_TARGET];
@@ -99,7 +101,7 @@ static fc_status_t take(fc_exchange_t *x, const fc_request_t *call,
   return fc_exchange_append(x, fc_str_make(text, size), 0, err);
 }
 
-// A loop by GET is counted as the call that it is.
+// An iteration by GET is counted as a call.
 fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
   if (FC_UNLIKELY(request->method == FC_METHOD_GET) && asks(x, request)) {

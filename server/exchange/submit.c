@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request whose body is complete goes on: to its document, its act, or the pool.
+// Passes on a request whose body is complete: to its document, its act, or the pool.
 #include "exchange/exchange.h"
 
 static void on_acted(void *context, fc_act_t *act) {
@@ -50,7 +50,7 @@ static fc_status_t submit_call(fc_exchange_t *x, fc_str_t body,
       !x->job.call.body_coding) {
     FC_TRY(fc_exchange_join_sequence(x, body, err));
   }
-  // Others may have been faster since the head came.
+  // Another call may have used the session since the head came.
   if (FC_UNLIKELY(x->session)) FC_TRY(fc_exchange_check_session(x, err));
   x->generation->calls++;
   fc_generations_touch(&x->server->modules->generations, x->generation,
@@ -77,7 +77,7 @@ void fc_exchange_submit(fc_exchange_t *x) {
     fc_exchange_fail(x, error, FC_STAGE_READ);
     return;
   }
-  // The decoder may look up to FC_BLOCK_TAIL bytes past the end.
+  // The decoder may read up to FC_BLOCK_TAIL bytes past the end.
   uint8_t *data =
       fc_block_data(x->server->blocks, piece->block) + piece->offset;
   memset(data + piece->size, 0, FC_BLOCK_TAIL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace that a request belongs to: its caller's, else a new one if the request is
-// among those that are sampled. What is exported is noted when the request is answered or
-// its client has left.
+// Finds the trace that a request belongs to: the caller's, else a new one if the request
+// is sampled. The exported data is stored when the request is answered or its client has
+// left.
 #include <time.h>
 
 #include "base/utf8.h"
@@ -24,9 +24,9 @@ void fc_exchange_trace(fc_exchange_t *x, fc_str_t traceparent) {
   fc_trace_make_id(&server->id_state, trace->span, sizeof trace->span);
 }
 
-// Copies a name, at most FC_SPANS_NAME bytes, and returns its size. Collectors refuse
-// a document that is not UTF-8: a long name is cut between two characters, and any
-// name before its first byte that is no UTF-8.
+// Copies a name, at most FC_SPANS_NAME bytes, and returns its size. Collectors refuse a
+// document that is not UTF-8. So a long name is cut between two characters, and any name
+// is cut before its first invalid byte.
 static uint8_t keep(char *out, fc_str_t name) {
   const fc_str_t kept = fc_utf8_cut(name, FC_SPANS_NAME);
   if (kept.size) memcpy(out, kept.data, kept.size);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of a session that run no function: what they are to do stands before their body, in
-// the room that its block has there. A session that is made with values is made when its
-// body is complete, and a call puts them into it; if that fails, or nobody waits for it any
-// more, the session ends.
+// Calls about a session that run no function. The order, which says what they do, is in
+// front of their body, in room reserved in the body's block. A session with values is
+// made when its body is complete, and a call writes the values into it. If that call
+// fails, or its client leaves, the session ends.
 #include "dialect/admission.h"
 #include "dialect/state.h"
 #include "exchange/answer.h"
@@ -16,8 +16,8 @@ static fc_value_order_t *order_of(const fc_exchange_t *x) {
                                                    x->job.call.body.block);
 }
 
-// Opens the body behind its order. `audience`: who may be given the body as it lies:
-// nobody, if the loop reads it.
+// Opens the body after its order. `audience` may read the body in place; it is nobody if
+// the loop reads the body.
 static fc_status_t open_body(fc_exchange_t *x, const fc_request_t *request,
                              const fc_value_order_t *order, uint64_t audience,
                              fc_error_t *err) {
@@ -156,7 +156,7 @@ bool fc_exchange_submit_making(fc_exchange_t *x) {
   return true;
 }
 
-// The call's own answer is empty.
+// The call itself has an empty answer.
 void fc_exchange_answer_made(fc_exchange_t *x) {
   fc_outcome_t *outcome = x->job.outcome;
   memcpy(x->out.pieces, outcome->pieces,

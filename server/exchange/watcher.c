@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requests that are answered in parts for as long as their client likes: how things stand,
-// and each change of that. While the client has not taken the last one, nothing is
-// added; when it has, it is told how things stand then. So a watch takes as much memory
-// as any other request, and no timer. Where the server drains, it ends as soon as it was
-// told so.
+// A watch is a request that is answered in parts until its client leaves: first with the
+// present state, then with each change. While the client has not read the last part, no
+// part is added; afterwards it gets the state at that time. So a watch needs no more
+// memory than any other request, and no timer. When the server drains, the watch ends
+// after the client was told.
 #include "dialect/ready.h"
 #include "exchange/answer.h"
 
@@ -13,7 +13,7 @@ typedef struct fc_watcher_t {
   struct fc_watcher_t *next;
   struct fc_watcher_t *previous;
   bool knows;
-  bool told;   // what it was told last, if anything
+  bool told;   // the last state that was sent
   bool begun;  // it was told something
 } fc_watcher_t;
 
@@ -52,7 +52,7 @@ static void send_told(fc_exchange_t *x, bool knows, bool ready) {
   fc_exchange_fail(x, &error, FC_STAGE_COUNT);
 }
 
-// Tells it what it has not been told, or ends it.
+// Sends the state that was not sent yet, or ends the watch.
 static void tell(fc_watcher_t *w, bool ready) {
   fc_exchange_t *x = w->x;
   fc_error_t error;

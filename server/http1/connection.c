@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The journey of bytes: on_read -> feed -> receive.c -> exchange -> write.c ->
-// pump. The connection is read also while a call runs, so that a client that
-// goes away is noticed at once; requests that it pipelines meanwhile are
-// stashed. While the stash holds FC_LIMIT_PIPELINED bytes or more, nothing is read. One
-// request is in flight at a time, so answers cannot overtake each other.
+// Bytes take this path: on_read -> feed -> receive.c -> exchange -> write.c -> pump. The
+// connection is also read while a call runs, so that a client that disconnects is noticed
+// at once. Requests that the client pipelines meanwhile are stashed. While the stash
+// holds FC_LIMIT_PIPELINED bytes or more, nothing is read. One request is in progress at
+// a time, so answers stay in order.
 #include "http1/connection.h"
 
 // ---------------------------------------------------------------------------
 // The stash
 
-// Keeps bytes for later. False when there is no memory: then a connection in
-// HEAD or WAIT has been answered with that error, and any other is closed. The
-// bytes count to the address of the socket, even if that is a proxy's: the head that
-// would name the proxy's client may not be read yet.
+// Keeps bytes for later. False: there is no memory. Then a connection in HEAD or WAIT has
+// been answered with that error, and any other is closed. The bytes count for the address
+// of the socket, even if that is a proxy's: the head that names the proxy's client may
+// not be read yet.
 static bool stash(fc_connection_t *c, fc_str_t bytes) {
   const fc_owner_t owner = fc_exchange_owner(&c->exchange.asker.address);
   fc_blocks_t *blocks = c->http1->server->blocks;
@@ -33,15 +33,15 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
   return false;
 }
 
-// True when the state uses bytes now; false when they are kept for later, or dropped
-// because the connection ends.
+// True if the state can use bytes now. False: they are kept for later, or dropped because
+// the connection ends.
 static bool uses_bytes(const fc_connection_t *c) {
   if (c->waiting.is_paused) return false;
   return c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY ||
          c->state == FC_CONNECTION_DISCARD;
 }
 
-// Tells the stream how much of a body is still to come.
+// Tells the stream how many bytes of a body are still to come.
 static void expect(fc_connection_t *c) {
   const bool sized = c->state == FC_CONNECTION_BODY && !c->is_chunked;
   c->stream->class->expect(c->stream, sized ? c->left : 0);
@@ -70,7 +70,7 @@ void fc_connection_pump(fc_connection_t *c) {
   fc_blocks_t *blocks = c->http1->server->blocks;
   if (uses_bytes(c) && fc_stash_size(&c->stash)) {
     size_t used = fc_connection_receive(c, fc_stash_bytes(&c->stash, blocks));
-    // A connection that lingers has cleared its stash already.
+    // A connection in LINGER has cleared its stash already.
     if (fc_stash_size(&c->stash)) fc_stash_drop(&c->stash, blocks, used);
   }
   if (is_over(c)) return;
@@ -126,9 +126,9 @@ static void on_end(void *context, bool orderly) {
   fc_connection_t *c = context;
   c->input = FC_INPUT_ENDED;
   const bool calls = fc_connection_is_waiting(c);
-  // After an orderly end the client may have closed only its sending side: a call that
-  // runs goes on, unless --cancel=kill, and an answer is written to its end. What still
-  // waits is dropped, and so is everything when the stream is broken.
+  // After an orderly end the client may have closed only its sending side. So a running
+  // call goes on, unless --cancel=kill, and an answer is written completely. A request
+  // that still waits is dropped. If the stream is broken, everything is dropped.
   const bool running = calls && fc_exchange_is_running(&c->exchange) &&
                        c->http1->server->options->cancel == FC_CANCEL_DISCARD;
   if (orderly && (running || fc_connection_is_writing(c))) return;
@@ -154,9 +154,10 @@ static void on_closed(void *context) {
   fc_free(http1->allocator, c);
 }
 
-// A sized body that is wanted is read straight into its block, and no further, so that
-// what is pipelined behind it stays out of the block. While the client waits or an answer
-// is written, bytes can only be stashed: then no more are read than the stash may hold.
+// A sized body that is needed is read directly into its block, but not further, so that
+// pipelined bytes after it stay out of the block. While the client waits or an answer is
+// written, bytes can only be stashed: then at most as many are read as the stash may
+// hold.
 static fc_span_t room(void *context) {
   fc_connection_t *c = context;
   const uint32_t kept = fc_stash_size(&c->stash);
@@ -165,8 +166,8 @@ static fc_span_t room(void *context) {
   }
   size_t size = FC_LIMIT_READ;
   if (fc_connection_is_waiting(c) || c->state == FC_CONNECTION_WRITE) {
-    // The stash can hold more than FC_LIMIT_PIPELINED, with the head of a request that
-    // waits; then one byte is read, because the room must not be empty.
+    // With the head of a waiting request, the stash can hold more than
+    // FC_LIMIT_PIPELINED. Then one byte is read, because the room must not be empty.
     size = kept < FC_LIMIT_PIPELINED ? FC_LIMIT_PIPELINED - kept : 1;
   }
   return (fc_span_t){(uint8_t *)c->http1->read_buffer, size};
@@ -178,16 +179,16 @@ static const fc_stream_events_t kEvents = {.room = room,
                                            .written = on_written,
                                            .closed = on_closed};
 
-// Then nothing but a preface may come.
+// TLS may have negotiated HTTP/2. Then the client must send the preface.
 static bool has_said_http2(const fc_connection_t *c) {
   bool (*speaks_http2)(fc_stream_t *) = c->stream->class->speaks_http2;
   return c->state == FC_CONNECTION_HEAD && speaks_http2 &&
          speaks_http2(c->stream);
 }
 
-// The first bytes of a connection: those of HTTP/2 begin with a preface that no request
-// of HTTP/1 begins with. It is looked for before the framing validator sees a byte, and
-// once: what comes later costs nothing.
+// Handles the first bytes of a connection. HTTP/2 begins with a preface, which no HTTP/1
+// request begins with. The preface is searched before the framing validator sees a byte,
+// and only once, so later reads cost nothing.
 static void on_first_read(void *context, fc_str_t bytes) {
   static const fc_str_t kPreface = FC_STR(FC_HTTP2_PREFACE);
   fc_connection_t *c = context;
@@ -226,9 +227,8 @@ static void start_reading(fc_connection_t *c) {
   if (c->stream->class->read_start(c->stream)) fc_connection_close(c, false);
 }
 
-// Reading stops while the stash holds enough. A state that uses bytes must go
-// on reading however full the stash is: a head may be larger than
-// FC_LIMIT_PIPELINED.
+// Reading stops while the stash is full. A state that uses bytes must read on even if the
+// stash is full: a head may be larger than FC_LIMIT_PIPELINED.
 void fc_connection_follow_reading(fc_connection_t *c) {
   bool wanted =
       uses_bytes(c) || c->state == FC_CONNECTION_LINGER ||
@@ -354,7 +354,8 @@ static void on_body_timeout(fc_connection_t *c) {
   fc_connection_refuse(c, &error, FC_STAGE_READ);
 }
 
-// The head is read again. Where many clients guess, this turn may have no time for it.
+// The head is read again. If many clients send wrong tokens, that may have to wait for a
+// later turn.
 static void on_slowed(fc_connection_t *c) {
   fc_connection_wait(c, FC_WAIT_NONE);
   c->state = FC_CONNECTION_HEAD;
@@ -375,8 +376,8 @@ static void on_timeout(fc_waiting_t *waiting) {
       on_slowed(c);
       break;
     case FC_WAIT_WRITE:
-      // A client that takes nothing, or too little, is reset, and what is queued for
-      // it is thrown away.
+      // A client that reads nothing, or too slowly, is reset, and its queued data is
+      // dropped.
       if (fc_connection_is_taken(c)) fc_connection_wait(c, FC_WAIT_WRITE);
       else fc_connection_close(c, true);
       break;
@@ -400,8 +401,9 @@ void fc_connection_hand_back(fc_connection_t *c) {
 
 void fc_connection_drain(fc_connection_t *c) {
   if (c->state != FC_CONNECTION_HEAD || fc_stash_size(&c->stash)) return;
-  // On a new connection the first request may be on its way. If the connection closed,
-  // the client could not know that its request was never read, and might not repeat it.
+  // On a new connection the first request may already be on its way. If the connection
+  // closed now, the client could not know that the request was never read, and might not
+  // repeat it.
   if (c->is_new) fc_connection_wait(c, FC_WAIT_LINGER);
   else fc_connection_linger(c);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One client connection: reads bytes from a stream, finds requests in them, has
-// each answered by an exchange, in order, and closes without losing the last
-// answer. It has one exchange at a time, and is its carrier.
+// One client connection reads bytes from a stream, finds requests in them, has an
+// exchange answer each, in order, and closes without losing the last answer. It has one
+// exchange at a time, and is the carrier of that exchange.
 #ifndef FARCALL_SERVER_HTTP1_CONNECTION_H_
 #define FARCALL_SERVER_HTTP1_CONNECTION_H_
 
@@ -18,17 +18,17 @@
 //    |  `--> WRITE: answered early, no body to come                 |  |
 //    '<------------------------------------- written --------------'  |
 //                         LINGER <----- written, and it was the last --'
-// A request that must wait for its module, or for the answer to a wrong token, goes from
-// HEAD to WAIT and back: its head is kept, and read again. One for a long document goes
-// from HEAD to CALL. An error leads from HEAD, WAIT and BODY to WRITE, a slow body from
-// DISCARD to LINGER, and a drain from an idle HEAD to LINGER. Any state may become CLOSED.
-// An answer in parts leads from CALL to PARTS, and when its last part is written to where
-// WRITE leads.
+// If a request must wait for its module, or for the answer to a wrong token, it goes from
+// HEAD to WAIT and back: its head is kept and read again. A request for a long document
+// goes from HEAD to CALL. An error leads from HEAD, WAIT and BODY to WRITE, a slow body
+// from DISCARD to LINGER, and a drain from an idle HEAD to LINGER. Any state may become
+// CLOSED. An answer in parts goes from CALL to PARTS; after its last part the next state
+// is the one that follows WRITE.
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
   FC_CONNECTION_WAIT,  // the head is kept, to be read again later
   FC_CONNECTION_BODY,  // reads a body that is wanted (fc_exchange_t.is_call)
-  // The answer is on its way or sent; what is left of the body is thrown away.
+  // The answer is being sent, or was sent; the rest of the body is dropped.
   FC_CONNECTION_DISCARD,
   // A call is queued or runs, an act is in progress, or a document is being written.
   FC_CONNECTION_CALL,
@@ -82,29 +82,29 @@ struct fc_connection_t {
   fc_stream_t *stream;  // behind the connection, in the same memory
 };
 
-// The server drains: ends a connection on which no request has begun. A new connection,
-// on which no request was answered yet, gets FC_LIMIT_LINGER_MS to send one. Where a
-// request is in progress, nothing is done here: the connection ends after it.
+// Called when the server drains: ends a connection on which no request has begun. A new
+// connection, on which no request was answered yet, gets FC_LIMIT_LINGER_MS to send one.
+// A connection with a request in progress ends after that request.
 void fc_connection_drain(fc_connection_t *connection);
-// Answers a client that waits (fc_connection_is_waiting) with FC_CODE_SHUTTING_DOWN,
-// and closes the connection in any case.
+// If the client waits (fc_connection_is_waiting), answers with FC_CODE_SHUTTING_DOWN.
+// Closes the connection in any case.
 void fc_connection_abandon(fc_connection_t *connection);
 
 // ---------------------------------------------------------------------------
 // Between the files of a connection
 
-// connection.c. Goes on after an answer, or when the wait for a module is over: uses what
-// is in the stash, then waits for more.
+// connection.c. Goes on after an answer, or after the wait for a module: uses the bytes
+// in the stash, then waits for more.
 void fc_connection_pump(fc_connection_t *connection);
-// Counts a connection, or a stream of HTTP/2, for the client. Those of a trusted proxy
-// are not counted: they are of many clients. Fails if the client has as many as it may,
-// or without memory.
+// Counts a connection, or an HTTP/2 stream, for its client. Connections of a trusted
+// proxy are not counted, because they belong to many clients. Fails if the client has its
+// maximum, or without memory.
 fc_status_t fc_connection_count(const fc_connection_t *connection,
                                 fc_owner_count_t *out_count,
                                 fc_error_t *err) FC_MUST_CHECK;
-// HTTP/2 has ended: events of the stream, and time-outs, are HTTP/1's again.
+// HTTP/2 has ended: HTTP/1 handles the events of the stream and the time-outs again.
 void fc_connection_hand_back(fc_connection_t *connection);
-// Begins or stops to read, as the state and the stash want it.
+// Starts or stops reading, as the state and the stash require.
 void fc_connection_follow_reading(fc_connection_t *connection);
 
 static inline void fc_connection_wait(fc_connection_t *connection,
@@ -114,28 +114,29 @@ static inline void fc_connection_wait(fc_connection_t *connection,
 
 // receive.c. Uses as many bytes as the state allows; returns how many.
 size_t fc_connection_receive(fc_connection_t *connection, fc_str_t bytes);
-// Answers with an error that came in `stage`. This is the connection's last answer: what
-// the client sends next is not read as requests.
+// Answers with an error that occurred in `stage`. This is the connection's last answer:
+// bytes that follow are not read as requests.
 void fc_connection_refuse(fc_connection_t *connection, const fc_error_t *error,
                           fc_stage_t stage);
 
 // write.c
 extern const fc_carrier_t fc_connection_carrier;
-// The answer is written and the request was read to its end: the next request may
-// begin, or the connection ends.
+// Called when the answer is written and the request was read completely: starts the next
+// request, or ends the connection.
 void fc_connection_end_exchange(fc_connection_t *connection);
 void fc_connection_on_written(fc_connection_t *connection, bool sent);
-// Sends 100 Continue. False: it does not fit the stream, so the connection is closed.
+// Sends 100 Continue. False: the stream has no room for it, so the connection is closed.
 bool fc_connection_say_continue(fc_connection_t *connection);
-// Notes how much of its answer the client has taken. True: that is fast enough (pace.h).
+// Notes how much of the answer the client has taken. True: the client is fast enough
+// (pace.h).
 bool fc_connection_is_taken(fc_connection_t *connection);
-// Says that no more will be sent; reads and drops what comes until the client closes,
-// for FC_LIMIT_LINGER_MS at most. Closes at once if the client has closed already.
+// Shuts down sending. Then reads and drops bytes until the client closes, for at most
+// FC_LIMIT_LINGER_MS. Closes at once if the client has closed already.
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
 
-// Does the client wait, as in WAIT, or for a call, an act, a long document or more parts
-// of an answer?
+// Does the client wait: in WAIT, or for a call, an act, a long document or more parts of
+// an answer?
 static inline bool fc_connection_is_waiting(const fc_connection_t *connection) {
   return connection->state == FC_CONNECTION_WAIT ||
          connection->state == FC_CONNECTION_CALL ||

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One state machine for heads and one for chunked bodies, a byte at a time,
-// with a fast run through the insides of a head's targets, names and values, and of
-// chunk data. A state lets pass at most what RFC 9110 and 9112 allow at that place,
-// within limits; anything else is an error, there are no lenient modes.
+// There is one state machine for heads and one for chunked bodies. They take a byte at a
+// time, with a fast loop for the insides of targets, names, values and chunk data. Each
+// state accepts only bytes that RFC 9110 and 9112 allow at that place, within limits.
+// Anything else is an error; there are no lenient modes.
 #include "http1/framing.h"
 
 #include "base/hex.h"
@@ -40,8 +40,8 @@ enum {
 
 static bool is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
 
-// In which parts of a head a byte may stand. Nearly every byte of a head is looked up,
-// so this is a table.
+// The parts of a head in which a byte may occur. This is a table because nearly every
+// byte of a head is looked up.
 enum {
   IN_TOKEN = 1 << 0,   // RFC 9110 5.6.2
   IN_TARGET = 1 << 1,  // visible ASCII
@@ -229,21 +229,21 @@ static fc_status_t scan_head_byte(fc_framing_t *framing, uint8_t c,
   }
 }
 
-// How many of the bytes, from the first on and in eights, are of `least` to '~'.
+// Returns how many bytes from the beginning are from `least` to '~', in steps of eight.
 static size_t count_eights(const uint8_t *bytes, size_t size, char least) {
   const uint64_t ones = UINT64_MAX / 0xFF;
   size_t count = 0;
   for (; size - count >= 8; count += 8) {
     uint64_t at;
     memcpy(&at, bytes + count, sizeof at);
-    // A byte out of these bounds, or the first of several, gets or has its top bit.
+    // The first byte outside of these bounds has, or gets, its top bit.
     if ((at | (at + ones) | (at - ones * (uint8_t)least)) & ones * 0x80) break;
   }
   return count;
 }
 
-// How many of the bytes, from the first on, are in the class. Four a round,
-// because most bytes of every head pass here.
+// Returns how many bytes from the beginning are in the class. The loop takes four at a
+// time, because most bytes of every head pass here.
 static size_t count_class(const uint8_t *bytes, size_t size, uint8_t class_) {
   size_t count = 0;
   for (; size - count >= 4; count += 4) {
@@ -257,17 +257,17 @@ static size_t count_class(const uint8_t *bytes, size_t size, uint8_t class_) {
   return count;
 }
 
-// By state: the class of the bytes that do not end the part of the head which the state
-// is for; 0: every byte may change the state.
+// For each state, the class of bytes that continue its part of the head; 0: every byte
+// may change the state.
 static const uint8_t kInside[FRAMING_HEAD_DONE] = {
     [FRAMING_TARGET] = IN_TARGET,
     [FRAMING_NAME] = IN_TOKEN,
     [FRAMING_VALUE] = IN_VALUE,
 };
 
-// Skips bytes that continue the target, name or value that the scan is in, and returns
-// how many. They are counted, but `state` stays. The byte that ends the part, or exceeds
-// a limit, is left to scan_head_byte.
+// Skips bytes that continue the present target, name or value, and returns their number.
+// They are counted, but `state` stays. The byte that ends the part, or exceeds a limit,
+// is left to scan_head_byte.
 static size_t scan_inside(fc_framing_t *framing, const char *bytes,
                           size_t size) {
   const bool in_target = framing->state == FRAMING_TARGET;
@@ -401,8 +401,8 @@ static fc_status_t count_trailer_byte(fc_framing_t *framing, fc_error_t *err) {
   return refuse(framing, "trailers are too long", err);
 }
 
-// RFC 9110 6.5.1: fields that frame, route or describe the body may not come
-// after it.
+// RFC 9110 6.5.1: fields about framing, routing or the body's form must not come after
+// the body.
 static bool is_forbidden_trailer(fc_str_t name) {
   static const char *const kNames[] = {
       "content-length",   "transfer-encoding", "host",   "content-type",
@@ -425,8 +425,8 @@ static fc_status_t scan_trailer_name(fc_framing_t *framing, uint8_t c,
   }
   if (!is_token(c))
     return refuse(framing, "a byte no header name may hold", err);
-  // One byte more than the longest forbidden name is kept, so that a longer
-  // name is not taken for that one.
+  // The buffer holds one byte more than the longest forbidden name, so that a longer name
+  // is not mistaken for that name.
   if (framing->name_size < sizeof framing->name) {
     framing->name[framing->name_size++] = (char)(is_upper(c) ? c | 0x20 : c);
   }

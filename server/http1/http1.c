@@ -18,8 +18,8 @@ fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
   http1->waits[FC_WAIT_IDLE].wait_ms = options->idle_timeout;
   http1->waits[FC_WAIT_HEAD].wait_ms = options->head_timeout;
   http1->waits[FC_WAIT_BODY].wait_ms = options->body_timeout;
-  // A check is due four times within the time-out: the time-out counts from the
-  // last byte that the client took, and only a check can notice that.
+  // The progress is checked four times within the time-out. The time-out counts from the
+  // last byte that the client took, and only such a check can notice that byte.
   http1->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout / 4;
   http1->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
   http1->waits[FC_WAIT_AGE].wait_ms = options->connection_age;
@@ -54,8 +54,8 @@ void fc_http1_wait(fc_http1_t *http1, fc_waiting_t *w, fc_wait_t kind) {
   if (kind == FC_WAIT_NONE) return;
   fc_waits_t *waits = &http1->waits[kind];
   w->wait = (uint8_t)kind;
-  // At least a millisecond: fc_http1_expire takes what waits from a list until one is
-  // not due. It would never end if one that waits again were due at once.
+  // The wait is at least a millisecond. fc_http1_expire takes waits from a list until one
+  // is not due: it would never end if a renewed wait were due at once.
   w->due_ms =
       http1->now_ms(http1->context) + (waits->wait_ms ? waits->wait_ms : 1);
   w->previous = waits->last;
@@ -68,8 +68,8 @@ void fc_http1_expire(fc_http1_t *http1) {
   const uint64_t now = http1->now_ms(http1->context);
   for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
     fc_waiting_t *w;
-    // Each time-out moves what waits to another list or to the end of this one, or out
-    // of all when it closes.
+    // Each time-out moves the wait to another list or to the end of this list, or removes
+    // it by closing.
     while ((w = http1->waits[i].first) && w->due_ms <= now) {
       w->class->on_timeout(w);
     }
@@ -86,8 +86,8 @@ uint64_t fc_http1_due_ms(const fc_http1_t *http1) {
 }
 
 // ---------------------------------------------------------------------------
-// Requests that are sent ahead. Each costs a system call for its answer, and a client can
-// send ten thousand at once: others would wait until all are answered.
+// Pipelined requests. Each answer costs a system call, and a client can send ten thousand
+// requests at once: without a limit, others would wait until all are answered.
 
 static bool has_had_its_time(fc_http1_t *http1) {
   const uint64_t now_ns = fc_clock_ns();
@@ -123,7 +123,7 @@ bool fc_http1_go_on(fc_http1_t *http1) {
     fc_http1_resume(http1, w);
     const bool is_last = w == last;
     w->class->go_on(w);
-    if (is_last) break;  // those behind it were paused in this turn
+    if (is_last) break;  // later ones were paused in this turn
   }
   if (!http1->paused_first) http1->ahead_ns = 0;
   return http1->paused_first;
@@ -132,8 +132,8 @@ bool fc_http1_go_on(fc_http1_t *http1) {
 // ---------------------------------------------------------------------------
 // The end
 
-// Draining and abandoning may close the connection, which stays in the list until its
-// stream tells that it is closed (on_closed): that comes later.
+// Draining and abandoning may close a connection. It stays in the list until its stream
+// reports the close (on_closed), which happens later.
 void fc_http1_drain(fc_http1_t *http1) {
   for (fc_connection_t *c = http1->connections; c; c = c->next) {
     if (c->http2) http1->http2->drain(c);

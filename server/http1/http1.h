@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HTTP/1 on one loop: what its connections share, the lists in which they wait,
-// accepting and refusing clients. The server makes one fc_http1_t with a clock,
-// hands it clients, and asks it when it has something to do again.
-// Loop thread.
+// HTTP/1 on one loop: data that its connections share, the lists in which they wait,
+// accepting and refusing clients. The server makes one fc_http1_t with a clock, gives it
+// clients, and asks it when its next time-out is. Loop thread.
 #ifndef FARCALL_SERVER_HTTP1_HTTP1_H_
 #define FARCALL_SERVER_HTTP1_HTTP1_H_
 
@@ -28,8 +27,8 @@ typedef enum fc_wait_t {
   FC_WAIT_COUNT
 } fc_wait_t;
 
-// What waits for an event, or for its turn: a connection, or a stream of HTTP/2. Zeroed,
-// but for its class, it waits for nothing.
+// Something that waits for an event or for its turn: a connection or an HTTP/2 stream. If
+// it is zeroed, except its class, it waits for nothing.
 typedef struct fc_waiting_class_t {
   void (*on_timeout)(fc_waiting_t *waiting);  // its time has run out
   void (*go_on)(fc_waiting_t *waiting);       // it was paused, and has its turn
@@ -46,8 +45,8 @@ struct fc_waiting_t {
   bool is_paused;  // its request waits for the next turn
 };
 
-// Those that wait for the same kind of event, in the order their time runs out: every
-// wait of one kind is equally long.
+// Waits for the same kind of event, in the order of their time-outs: all waits of one
+// kind are equally long.
 typedef struct fc_waits_t {
   fc_waiting_t *first;
   fc_waiting_t *last;
@@ -56,10 +55,10 @@ typedef struct fc_waits_t {
 
 #define FC_HTTP2_PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// HTTP/2, as connections know it (http2/).
+// HTTP/2, as connections use it (http2/).
 typedef struct fc_http2_class_t {
-  // `bytes` begin with the preface. Takes the connection over: its stream's events, what
-  // it waits for, and fc_connection_t.http2, which it sets. False: no memory.
+  // Takes the connection over; `bytes` begin with the preface. HTTP/2 then handles the
+  // stream's events and the time-outs, and sets fc_connection_t.http2. False: no memory.
   bool (*begin)(fc_connection_t *connection, fc_str_t bytes);
   void (*drain)(fc_connection_t *connection);    // as fc_connection_drain
   void (*abandon)(fc_connection_t *connection);  // as fc_connection_abandon
@@ -73,32 +72,32 @@ typedef struct fc_http1_t {
   void *context;
   fc_parser_t parser;
   fc_error_t error;  // for rare errors: clearing one on the stack costs time
-  // What a stream is given; here because clearing them on the stack costs time.
+  // The spans of a write. They are here because clearing them on the stack costs time.
   fc_span_t spans[FC_PIECES_MAX + 1];
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections that are not served, until closed
   const fc_http2_class_t *http2;  // NULL: it is not spoken
   void *http2_context;
-  // Those that are paused (fc_http1_pause). The first was paused first.
+  // The paused waits (fc_http1_pause), the oldest first.
   fc_waiting_t *paused_first;
   fc_waiting_t *paused_last;
-  // When the first request of this turn that was sent ahead was begun; 0: none was.
+  // When the first pipelined request of this turn was begun; 0: none was.
   uint64_t ahead_ns;
   char *read_buffer;  // FC_LIMIT_READ bytes, for what is not read to a block
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
-  // Bytes read from clients and handled. Added with release; tests load it in another
-  // thread.
+  // Bytes that were read from clients and handled. Added with release order; tests load
+  // it in another thread.
   _Atomic uint64_t bytes_in;
 } fc_http1_t;
 
-// `server` and its options are borrowed.
+// Borrows `server` and its options.
 fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
                           fc_server_t *server,
                           uint64_t (*now_ms)(void *context), void *context,
                           fc_error_t *err) FC_MUST_CHECK;
-// No connection may be left. A zeroed one is allowed.
+// All connections must be closed. Accepts a zeroed struct.
 void fc_http1_deinit(fc_http1_t *http1);
 
 // A client that has connected.
@@ -110,40 +109,40 @@ typedef struct fc_client_t {
   fc_known_user_t user;       // of a Unix socket
 } fc_client_t;
 
-// Serves a client. Above server->connection_max, or if there is no memory to count the
-// connection, the client is answered 503, above policy->client_connections 429; if
-// FC_LIMIT_TURNED_AWAY clients are being told so, the connection is only closed. False
-// when there is no memory for a connection: the source is then still the caller's.
+// Serves a client. If server->connection_max is exceeded, or there is no memory to count
+// the connection, the client is answered 503; if policy->client_connections is exceeded,
+// 429. If FC_LIMIT_TURNED_AWAY clients are being answered so already, the connection is
+// only closed. False: there is no memory for a connection, and the caller keeps the
+// source.
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 
-// Writes a whole answer for a client that gets no connection, and returns where in `text`
-// it is. Needs no other memory.
+// Writes a whole answer for a client that gets no connection, and returns the answer's
+// bytes in `text`. Needs no other memory.
 #define FC_HTTP1_REFUSAL_MAX (FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX)
 fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
                           char text[FC_HTTP1_REFUSAL_MAX]);
 
-// The time (now_ms) at which fc_http1_expire has something to do; UINT64_MAX: no
-// connection has a time-out.
+// Returns the time (now_ms) of the next time-out, when to call fc_http1_expire;
+// UINT64_MAX: there is none.
 uint64_t fc_http1_due_ms(const fc_http1_t *http1);
-// Calls on_timeout of whatever's time has run out.
+// Calls on_timeout of every wait whose time has passed.
 void fc_http1_expire(fc_http1_t *http1);
-// Called in each turn of the loop: goes on with requests that had to wait
-// (fc_http1_pause), as far as one turn allows. True: some wait on, so the loop must not
-// wait for events.
+// Goes on with paused requests (fc_http1_pause), as far as one turn allows. Called in
+// each turn of the loop. True: some still wait, so the loop must not wait for events.
 bool fc_http1_go_on(fc_http1_t *http1);
-// The server drains: calls fc_connection_drain for each connection.
+// Called when the server drains: calls fc_connection_drain for each connection.
 void fc_http1_drain(fc_http1_t *http1);
-// Answers clients that wait with FC_CODE_SHUTTING_DOWN and closes every connection.
+// Answers waiting clients with FC_CODE_SHUTTING_DOWN and closes every connection.
 void fc_http1_abandon(fc_http1_t *http1);
 
 // ---------------------------------------------------------------------------
 // For connections and streams
 
 void fc_http1_wait(fc_http1_t *http1, fc_waiting_t *waiting, fc_wait_t kind);
-// A connection has served a request, and has the bytes of another. True: this turn has
-// spent its time on such requests, and this one is paused.
+// Call it when a connection has served a request and already has bytes of another. True:
+// this turn has spent its time on such requests, and the new one is paused.
 bool fc_http1_pause(fc_http1_t *http1, fc_waiting_t *waiting);
-// It is no longer paused.
+// Ends the pause.
 void fc_http1_resume(fc_http1_t *http1, fc_waiting_t *waiting);
 fc_str_t fc_http1_date(fc_http1_t *http1);
 

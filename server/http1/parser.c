@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// llhttp splits the head, this file decides what it means. A target, a host, a length or
-// a coding that two readers could understand differently is refused (RFC 9112 sections
-// 3, 6).
+// llhttp splits the head, and this file interprets it. A target, host, length or coding
+// that two readers could understand differently is refused (RFC 9112 sections 3, 6).
 #include "http1/parser.h"
 
 #include "config/address.h"
@@ -26,8 +25,8 @@ static const uint8_t kSizes[FC_FIELD_COUNT] = {
 };
 
 // ---------------------------------------------------------------------------
-// llhttp's callbacks. A whole head is parsed at once, so each span is one piece
-// or adjoins the one before.
+// llhttp's callbacks. A whole head is parsed at once, so each span is complete or adjoins
+// the previous one.
 
 static fc_parser_t *self(llhttp_t *llhttp) { return llhttp->data; }
 
@@ -93,12 +92,12 @@ static int on_value_complete(llhttp_t *llhttp) {
   return 0;
 }
 
-// Keeps what llhttp forgets at the end of the message.
+// Saves what llhttp forgets at the end of the message.
 static int on_headers(llhttp_t *llhttp) {
   fc_head_t *head = self(llhttp)->head;
   head->has_length = (llhttp->flags & F_CONTENT_LENGTH) != 0;
   head->request.length = head->has_length ? llhttp->content_length : 0;
-  // CONNECT and Upgrade: we answer in HTTP/1.1 and close.
+  // CONNECT and Upgrade: the server answers in HTTP/1.1 and closes.
   head->keep_alive = !llhttp->upgrade && llhttp_should_keep_alive(llhttp);
   return 0;
 }
@@ -134,8 +133,8 @@ static fc_status_t fail_llhttp(const llhttp_t *llhttp, fc_error_t *err) {
   return fc_fail(err, FC_CODE_HTTP_SYNTAX, "%s", reason);
 }
 
-// RFC 9112 3.2: origin form, absolute form of http, or "*". The form for CONNECT does not
-// come here.
+// RFC 9112 3.2: splits the origin form, the absolute form of http, or "*". The form for
+// CONNECT is not passed to this function.
 static fc_status_t split_target(fc_head_t *head, fc_error_t *err) {
   fc_request_t *request = &head->request;
   fc_str_t rest = head->target;
@@ -170,8 +169,8 @@ static fc_status_t split_target(fc_head_t *head, fc_error_t *err) {
   return FC_OK;
 }
 
-// RFC 9110 7.2: is this a name or an IP literal with an optional port, and no user? Only
-// the characters are looked at; the sub-delims of a reg-name are refused.
+// RFC 9110 7.2: is the text a name or an IP literal, with an optional port and no user?
+// Only the characters are checked; the sub-delims of a reg-name are refused.
 static bool is_host(fc_str_t host) {
   fc_str_t name = fc_address_host_name(host);
   if (name.size == 0) return false;
@@ -223,7 +222,7 @@ static fc_status_t check_framing(fc_head_t *head, fc_error_t *err) {
 
 static fc_status_t check_expect(const fc_head_t *head, fc_error_t *err) {
   fc_str_t expect = head->request.fields[FC_FIELD_EXPECT];
-  // RFC 9110 10.1.1: ignored when it comes with HTTP/1.0.
+  // RFC 9110 10.1.1: Expect is ignored in HTTP/1.0.
   if (!expect.data || head->minor == 0 || head->expects_continue) return FC_OK;
   return fc_fail(err, FC_CODE_EXPECTATION_FAILED,
                  "the only expectation met is '100-continue'");
@@ -259,7 +258,7 @@ static fc_method_t method_of(uint8_t method) {
   }
 }
 
-// The field lines and the blank line: what follows the line that has the target.
+// Returns the field lines and the blank line: the bytes after the line with the target.
 static fc_str_t lines_of(fc_str_t bytes, fc_str_t target) {
   const char *end = bytes.data + bytes.size;
   const char *at = target.data + target.size;
@@ -293,15 +292,15 @@ fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
   if (llhttp->method != HTTP_CONNECT) FC_TRY(split_target(head, err));
   else request->path = head->target;
   request->lines = lines_of(bytes, head->target);
-  // Framing comes first: after other errors the connection goes on, so it must
-  // be known where the body ends.
+  // Framing is checked first: the connection goes on after other errors, so the end of
+  // the body must be known.
   FC_TRY(check_framing(head, err));
   request->has_body = head->has_length || head->chunked;
-  // Known of a head that is refused, too: its body may never come.
+  // Also noted for a head that is refused, because its body may never come.
   note_expect(head);
   FC_TRY(check_host(head, err));
-  // llhttp takes an upgrade for the end of the message, so it would not read a chunked
-  // body that still comes.
+  // llhttp ends the message at an upgrade, so it would not read a chunked body that
+  // follows.
   if (code == HPE_PAUSED_UPGRADE && head->chunked) {
     return fc_fail(err, FC_CODE_HTTP_SYNTAX, "an upgrade with a chunked body");
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a connection does with bytes: heads, bodies, and bodies that are not
-// needed. Of heads and chunked bodies, the framing validator sees each byte first,
-// and llhttp only what passed.
+// Handles the bytes of a connection: heads, bodies, and bodies that are not needed. The
+// framing validator sees each byte of a head or chunked body first, and llhttp only the
+// bytes that passed.
 #include "http1/connection.h"
 
 void fc_connection_refuse(fc_connection_t *c, const fc_error_t *error,
@@ -89,10 +89,10 @@ static size_t receive_sized(fc_connection_t *c, fc_str_t bytes) {
 // ---------------------------------------------------------------------------
 // Heads
 
-// Answers without needing the body: sends the answer now, or begins to write a long
-// document, and throws the body away. The connection ends after the answer if the body
-// is chunked, has more than FC_LIMIT_DISCARD bytes, is only sent after 100 Continue, or
-// comes with a request for a long document.
+// Answers without the body: sends the answer now, or begins to write a long document, and
+// drops the body. The connection ends after the answer if the body is chunked, has more
+// than FC_LIMIT_DISCARD bytes, is only sent after 100 Continue, or comes with a request
+// for a long document.
 static void answer_early(fc_connection_t *c, const fc_head_t *head,
                          const fc_error_t *error) {
   fc_exchange_t *x = &c->exchange;
@@ -108,14 +108,14 @@ static void answer_early(fc_connection_t *c, const fc_head_t *head,
   if (error) fc_exchange_fail(x, error, (fc_stage_t)x->times.stage);
   else fc_exchange_document(x, &head->request);
   if (!x->draft) return;
-  // While the document is written in parts, bytes are only stashed. A body, which
-  // nobody needs, is thrown away as the connection ends after this answer.
+  // While the document is written in parts, bytes are only stashed. The body is not
+  // needed, and is dropped because the connection ends after this answer.
   if (has_body) c->is_last = true;
   c->state = FC_CONNECTION_CALL;
   fc_connection_wait(c, FC_WAIT_NONE);
 }
 
-// The body comes next, if there is one.
+// Begins the body, if there is one.
 static void receive_body(fc_connection_t *c, const fc_head_t *head) {
   c->left = head->request.length;
   c->is_chunked = head->chunked;
@@ -125,7 +125,7 @@ static void receive_body(fc_connection_t *c, const fc_head_t *head) {
   else if (head->expects_continue) (void)fc_connection_say_continue(c);
 }
 
-// `bytes` are a complete head: admits, answers or refuses its request, or has it wait.
+// `bytes` are a complete head: admits, answers or refuses its request, or makes it wait.
 static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_t *x = &c->exchange;
   fc_head_t head;
@@ -134,7 +134,8 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
       fc_parser_read_head(&c->http1->parser, &c->parser, bytes, &head, error);
   fc_exchange_take(x, &head.request);
   c->is_http10 = head.minor == 0;
-  // Two readers could understand such a head differently, also where its request ends.
+  // Two readers could understand such a head differently, and see the request's end at
+  // different places.
   if (status != FC_OK && error->code == FC_CODE_HTTP_SYNTAX) {
     fc_connection_refuse(c, error, FC_STAGE_READ);
     return;
@@ -155,8 +156,8 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   }
 }
 
-// Returns bytes used. 0: the head goes on past `bytes`, or its request waits for a
-// module; the caller keeps the bytes, and the head is read again.
+// Returns the number of used bytes. 0: the head is not complete, or its request waits for
+// a module. Then the caller keeps the bytes, and the head is read again.
 static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_start(&c->exchange);
   size_t scanned = (size_t)c->framing.offset, used;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head is written forwards from the beginning of its room and then moved up
-// to the body, because its size is not known before. Moving some 300 bytes costs
-// little, and code that formats backwards would be hard to read.
+// The head is written from the beginning of its room and then moved up to the body,
+// because its size is not known before. Moving some 300 bytes costs little, and code that
+// formats backwards would be hard to read.
 #include "http1/response.h"
 
 #include <stddef.h>
@@ -79,13 +79,13 @@ static char *put_ms(char *out, uint64_t ns) {
 
 #define LEAD "Server-Timing: "
 
-// The field of a request none of whose stages took a millisecond.
+// The Server-Timing field of a request in which no stage took a millisecond.
 static const char kQuick[] = LEAD
 #define FC_STAGE(name, text) text ";dur=0.000,"
 #include "pool/stage.def"
 #undef FC_STAGE
     ;
-// Where each time in it ends.
+// The places of the times in kQuick.
 typedef struct quick_t {
   char lead[sizeof LEAD - 1];
 #define FC_STAGE(name, text) char name[sizeof text ";dur=0.000," - 1];
@@ -105,13 +105,13 @@ static bool is_quick(const uint64_t *spent_ns) {
   return any < 1u << 19;  // ns; above that, a few more are quick
 }
 
-// Nearly all requests are quick, and to print each time costs more.
+// Nearly all requests are quick, and printing each time separately costs more.
 static char *put_quick_timing(char *out, const uint64_t *spent_ns) {
   memcpy(out, kQuick, sizeof kQuick - 1);
   for (unsigned i = 0; i < FC_STAGE_COUNT; i++) {
     put_three(out + kQuickEnds[i] - 3, (uint32_t)spent_ns[i] / 1000u);
   }
-  // Its last comma is none.
+  // The field ends without its last comma.
   return put(out + sizeof kQuick - 2, FC_STR("\r\n"));
 }
 
@@ -127,7 +127,8 @@ static char *put_timing(char *out, const uint64_t *spent_ns) {
   return put(out, FC_STR("\r\n"));
 }
 
-// Behind the times: rows, and how many were computed for them.
+// Writes after the times: the rows of the batch, and how many rows were computed for
+// them.
 static char *put_batch(char *out, const fc_batched_t *batch) {
   out = put(out - 2, FC_STR(",batch;desc=\""));
   out = fc_number_print_u64(batch->rows, out);
@@ -143,15 +144,15 @@ static char *put_field(char *out, fc_str_t name, fc_str_t value) {
   return put(out, FC_STR("\r\n"));
 }
 
-// The field by which a server tells its span, in a draft of W3C Trace Context.
+// Writes the field in which a server reports its span, from a draft of W3C Trace Context.
 static char *put_trace(char *out, const fc_trace_t *trace) {
   out = put(out, FC_STR("traceresponse: "));
   fc_trace_print(trace, out);
   return put(out + FC_TRACE_TEXT, FC_STR("\r\n"));
 }
 
-// The explorer's page may load scripts, styles and pictures of this server and send it
-// requests, and nothing else; no page may show it in a frame.
+// The explorer's page may load scripts, styles and pictures from this server and send it
+// requests, and nothing else. No page may show it in a frame.
 static const char kPage[] =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; "
     "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -161,8 +162,8 @@ static const char kPage[] =
     "Cache-Control: no-cache\r\n"
     "Vary: Accept, Accept-Encoding\r\n";
 
-// https://fetch.spec.whatwg.org/#http-responses: what a page may ask for, and which
-// fields of answers it may read besides those that every page may.
+// https://fetch.spec.whatwg.org/#http-responses: the methods and fields that a page may
+// send, and the fields of answers that it may read besides those that every page may.
 static const char kPreflight[] =
     "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, DELETE\r\n"
     "Access-Control-Allow-Headers: Authorization, Content-Type, "
@@ -196,8 +197,9 @@ char *fc_response_chunk(uint64_t size, char *end) {
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded, and all together are below FC_LIMIT_HEAD: 128 bytes of
-  // request id, 55 of a trace, eight times of at most 18 characters each, 35 of a batch, a
-  // digest, an id of a session, a list of methods, a code, an origin, what a page may do.
+  // request id, 55 of a trace, eight times of at most 18 characters each, 35 of a batch,
+  // a digest, a session id, a list of methods, a code, an origin, and the fields for
+  // pages.
   const fc_answer_t *answer = head->answer;
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));
@@ -217,7 +219,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
     out = put(out, FC_STR("\r\n"));
   }
   if (head->in_chunks) out = put(out, FC_STR("Transfer-Encoding: chunked\r\n"));
-  // nginx gathers answers unless they, or its configuration, say this.
+  // nginx buffers answers unless the answer or nginx' configuration forbids it.
   if (answer->as_it_comes) out = put(out, FC_STR("X-Accel-Buffering: no\r\n"));
   if (answer->no_store) out = put(out, FC_STR("Cache-Control: no-store\r\n"));
   out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
@@ -269,7 +271,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   return memmove(end - size, begin, size);
 }
 
-// Civil date from days since 1970-01-01 (proleptic Gregorian).
+// Converts days since 1970-01-01 to a date (proleptic Gregorian calendar).
 void fc_response_date(int64_t unix_s, char out[FC_RESPONSE_DATE_SIZE]) {
   static const char kDays[] = "ThuFriSatSunMonTueWed";
   static const char kMonths[] = "MarAprMayJunJulAugSepOctNovDecJanFeb";

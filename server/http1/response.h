@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of a response, formatted without printf, right-aligned into the room
-// kept in front of the body so that one write sends both.
+// Formats the head of a response without printf. The head ends where the body begins, in
+// room reserved there, so that one write sends both.
 #ifndef FARCALL_SERVER_HTTP1_RESPONSE_H_
 #define FARCALL_SERVER_HTTP1_RESPONSE_H_
 
 #include "exchange/exchange.h"
 
-// What HTTP/1 adds to the head of an answer.
+// The data that HTTP/1 adds to the head of an answer.
 typedef struct fc_response_head_t {
   const fc_answer_t *answer;
-  // Of the body; if it comes `in_chunks`, of the first one, whose first line is put, too.
+  // Size of the body. If the body is `in_chunks`, the size of the first chunk, whose
+  // first line is written too.
   uint64_t length;
   bool no_length;  // 204 and 304 have none, nor has an answer in parts
   bool in_chunks;
@@ -20,13 +21,14 @@ typedef struct fc_response_head_t {
   fc_str_t date;
 } fc_response_head_t;
 
-// Writes the head so that it ends at `end`, which has FC_LIMIT_HEAD bytes
-// before it. Returns its first byte.
+// Writes the head so that it ends at `end`, which must have FC_LIMIT_HEAD bytes of room
+// before it. Returns the head's first byte.
 char *fc_response_head(const fc_response_head_t *head, char *end);
 // Writes the first line of a chunk so that it ends at `end`, and returns its first byte.
 char *fc_response_chunk(uint64_t size, char *end);
 #define FC_RESPONSE_CHUNK 18  // its most bytes
-// The reason phrase of a status, such as "Bad Request"; "Unknown" if kReasons lacks it.
+// Returns the reason phrase of a status, such as "Bad Request"; "Unknown" if kReasons
+// lacks it.
 fc_str_t fc_response_reason(int status);
 // Writes a time as "Sun, 06 Nov 1994 08:49:37 GMT", NUL-terminated.
 #define FC_RESPONSE_DATE_SIZE 30

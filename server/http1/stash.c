@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes are moved to the front of their block before a larger block is taken. A
-// client that always sends one request and a piece of the next would otherwise
-// need ever larger blocks.
+// Bytes are moved to the front of their block before a larger block is taken. Otherwise a
+// client that always sends one request and a piece of the next would need larger and
+// larger blocks.
 #include "http1/stash.h"
 
 fc_str_t fc_stash_bytes(const fc_stash_t *stash, const fc_blocks_t *blocks) {
@@ -22,7 +22,7 @@ void fc_stash_drop(fc_stash_t *stash, fc_blocks_t *blocks, size_t size) {
   if (stash->begin == stash->end) fc_stash_clear(stash, blocks);
 }
 
-// Makes room for `size` bytes behind those that are kept.
+// Makes room for `size` more bytes.
 static fc_status_t make_room(fc_stash_t *stash, fc_blocks_t *blocks,
                              const fc_owner_t *owner, size_t size,
                              fc_error_t *err) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes a connection has received and cannot use yet: a head that is not complete or
-// whose request waits for a module, and requests that came while one is being
-// answered. They lie in one block, which is taken when there are bytes and given back
-// when there are none. Loop thread.
+// Bytes that a connection has received and cannot use yet: an incomplete head, a head
+// whose request waits for a module, and requests that came while another was being
+// answered. They are in one block, which is taken when there are bytes and released when
+// there are none. Loop thread.
 #ifndef FARCALL_SERVER_HTTP1_STASH_H_
 #define FARCALL_SERVER_HTTP1_STASH_H_
 
@@ -21,16 +21,15 @@ static inline uint32_t fc_stash_size(const fc_stash_t *stash) {
   return stash->end - stash->begin;
 }
 
-// The bytes that are kept; valid until the stash is changed.
+// Returns the stashed bytes; valid until the stash changes.
 fc_str_t fc_stash_bytes(const fc_stash_t *stash, const fc_blocks_t *blocks);
-// Copies `bytes` behind those that are kept. Fails as fc_block_take_for does,
-// and then changes nothing.
+// Appends a copy of `bytes`. Fails like fc_block_take_for, and then changes nothing.
 fc_status_t fc_stash_put(fc_stash_t *stash, fc_blocks_t *blocks,
                          const fc_owner_t *owner, fc_str_t bytes,
                          fc_error_t *err) FC_MUST_CHECK;
-// Forgets the first `size` bytes.
+// Drops the first `size` bytes.
 void fc_stash_drop(fc_stash_t *stash, fc_blocks_t *blocks, size_t size);
-// Forgets all of them.
+// Drops all bytes.
 void fc_stash_clear(fc_stash_t *stash, fc_blocks_t *blocks);
 
 #endif  // FARCALL_SERVER_HTTP1_STASH_H_

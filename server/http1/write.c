@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a connection sends: answers, 100 Continue, and its end.
+// Sends answers and 100 Continue, and ends connections.
 #include <stddef.h>
 
 #include "http1/connection.h"
@@ -23,8 +23,8 @@ void fc_connection_close(fc_connection_t *c, bool reset) {
   c->stream->class->close(c->stream, reset);
 }
 
-// Does not close at once: closing a stream with unread bytes would reset the connection,
-// and the client could then lose the answer.
+// Does not close at once: closing a socket with unread bytes would reset the connection,
+// and the client could lose the answer.
 void fc_connection_linger(fc_connection_t *c) {
   fc_stash_clear(&c->stash, c->http1->server->blocks);
   if (c->input == FC_INPUT_ENDED) {
@@ -43,16 +43,16 @@ void fc_connection_linger(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // The bytes of an answer
 
-// What may follow the pieces of a part (RFC 9112, 7.1). No client has to wait with a
-// chunk for the line that ends it.
+// What may follow the pieces of a part (RFC 9112, 7.1). The end of a chunk is sent with
+// the chunk, so that no client waits for it.
 enum { TAIL_NONE, TAIL_CHUNK, TAIL_LAST, TAIL_END };
 static const fc_str_t kTails[] = {[TAIL_NONE] = FC_STR(""),
                                   [TAIL_CHUNK] = FC_STR("\r\n"),
                                   [TAIL_LAST] = FC_STR("\r\n0\r\n\r\n"),
                                   [TAIL_END] = FC_STR("0\r\n\r\n")};
 
-// Sets `spans` to the bytes that come next, FC_LIMIT_WRITE at most, so that a large
-// answer does not keep the loop from others. Returns how many spans they are.
+// Sets `spans` to the next bytes, at most FC_LIMIT_WRITE, so that a large answer does not
+// block the loop. Returns the number of spans.
 static uint32_t next_spans(const fc_connection_t *c,
                            fc_span_t spans[FC_PIECES_MAX + 1]) {
   const fc_exchange_t *x = &c->exchange;
@@ -82,7 +82,7 @@ static uint32_t next_spans(const fc_connection_t *c,
   return count;
 }
 
-// Gives the stream more of the answer. False: the connection is closed.
+// Gives the stream the next bytes of the answer. False: the connection is closed.
 static bool write_more(fc_connection_t *c) {
   fc_span_t *spans = c->http1->spans;
   const uint32_t count = next_spans(c, spans);
@@ -106,10 +106,10 @@ static void reset_request(fc_connection_t *c) {
   c->framing = (fc_framing_t){0};
 }
 
-// Callers outside fc_connection_receive go on with fc_connection_pump.
+// Callers outside fc_connection_receive must call fc_connection_pump afterwards.
 void fc_connection_end_exchange(fc_connection_t *c) {
   reset_request(c);
-  // The time allowed for the next head begins with its first byte.
+  // The time limit for the next head starts with its first byte.
   fc_connection_wait(c, FC_WAIT_NONE);
   if (c->is_last || c->http1->server->draining) {
     fc_connection_linger(c);
@@ -132,7 +132,7 @@ static void after_answer(fc_connection_t *c) {
   fc_connection_end_exchange(c);
 }
 
-// A part is written, and the next one may come; or it was the last one.
+// Called when a part is written: waits for the next part, or ends the answer.
 static void after_part(fc_connection_t *c) {
   c->write_before += c->write_done;
   if (c->part == FC_PART_MORE) {
@@ -142,7 +142,8 @@ static void after_part(fc_connection_t *c) {
   }
   c->in_parts = false;
   if (c->part == FC_PART_CUT && c->is_http10) {
-    fc_connection_close(c, true);  // an orderly end would say that this was all
+    fc_connection_close(c,
+                        true);  // an orderly end would mean a complete answer
     return;
   }
   if (c->part == FC_PART_CUT) c->is_last = true;
@@ -185,8 +186,9 @@ bool fc_connection_is_taken(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // Answers
 
-// The stream did not take all at once: from now on the client must keep a pace. If it has
-// bytes of the parts before to take, and was watched for these, it still is.
+// The stream did not take everything at once, so from now on the client must keep the
+// minimum rate. If the client still has bytes of earlier parts to take, their measurement
+// goes on.
 static void watch_pace(fc_connection_t *c) {
   const fc_http1_t *http1 = c->http1;
   const uint64_t unsent =
@@ -199,8 +201,8 @@ static void watch_pace(fc_connection_t *c) {
   fc_connection_wait(c, FC_WAIT_WRITE);
 }
 
-// Sends the pieces, of which the first has `head_size` bytes in front of it; or, without
-// `with_body`, these alone.
+// Sends the pieces with the head, `head_size` bytes before the first piece. Without
+// `with_body`, sends only the head.
 static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
   const fc_exchange_t *x = &c->exchange;
   fc_span_t *spans = c->http1->spans;
@@ -232,7 +234,7 @@ static fc_response_head_t head_of(fc_connection_t *c,
                                   const fc_answer_t *answer) {
   return (fc_response_head_t){
       .answer = answer,
-      // Behind the head of a HEAD there is no chunk.
+      // No chunk follows the head of an answer to HEAD.
       .length = answer->in_parts && !c->in_parts ? 0 : answer->length,
       .no_length =
           answer->status == 204 || answer->status == 304 || answer->in_parts,
@@ -243,7 +245,7 @@ static fc_response_head_t head_of(fc_connection_t *c,
       .date = fc_http1_date(c->http1)};
 }
 
-// Sends the head, and what is behind it unless the method is HEAD.
+// Sends the head, and the body unless the method is HEAD.
 static void send_head(fc_connection_t *c, const fc_answer_t *what) {
   const fc_exchange_t *x = &c->exchange;
   const fc_response_head_t head = head_of(c, what);
@@ -263,7 +265,7 @@ static void answer(fc_exchange_t *x, const fc_answer_t *what) {
   send_head(c, what);
 }
 
-// A client of HTTP/1.0 knows no chunks: the answer ends with the connection.
+// An HTTP/1.0 client does not know chunks: the end of the connection ends the answer.
 static void begin(fc_exchange_t *x, const fc_answer_t *what) {
   fc_connection_t *c = of_exchange(x);
   if (c->is_http10 || what->is_cut || c->http1->server->draining) {

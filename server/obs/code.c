@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of code.def, by rows and by codes. It does not compile unless it has as many
-// rows as there are codes.
+// The table of code.def, indexed by rows and by codes. A static assert checks that it has
+// a row for every code.
 #include "obs/code.h"
 
 enum { LOOP, WORKER };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the server makes of an error code, which the library does not know: one row of
+// The server's properties of each error code, which the library does not know: one row of
 // code.def for each. Any thread.
 #ifndef FARCALL_SERVER_OBS_CODE_H_
 #define FARCALL_SERVER_OBS_CODE_H_
@@ -21,7 +21,7 @@ typedef enum fc_code_reason_t {
   FC_CODE_REASON_OTHER,
   FC_CODE_REASON_REJECTED,
   FC_CODE_REASON_BACKEND,
-  FC_CODE_REASON_CANCELED,  // of no code: the client left
+  FC_CODE_REASON_CANCELED,  // has no code: the client left
   FC_CODE_REASON_COUNT,
 } fc_code_reason_t;
 
@@ -36,10 +36,10 @@ typedef struct fc_code_traits_t {
 // All rows, FC_CODE_COUNT of them, in the order of code.def.
 extern const fc_code_traits_t fc_code_rows[FC_CODE_COUNT];
 
-// The row of a code. One out of range has that of INTERNAL.
+// Returns the row of a code; for an unknown code, the row of INTERNAL.
 const fc_code_traits_t *fc_code_traits(fc_code_t code);
-// The HTTP status of the error's code. But FC_CODE_CALL_FAILED is 503 if the function
-// failed with RESOURCE_EXHAUSTED, and 501 with UNIMPLEMENTED.
+// Returns the HTTP status of the error's code. Exception: FC_CODE_CALL_FAILED is 503 if
+// the function failed with RESOURCE_EXHAUSTED, and 501 with UNIMPLEMENTED.
 int fc_http_status(const fc_error_t *error);
 
 #endif  // FARCALL_SERVER_OBS_CODE_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times, counted by size: two buckets for each power of two, from 1 µs to 34 s.
-// The bounds are the same for all, so histograms of several functions or servers
-// can be added up. A quantile between the bounds, read as the middle of its bucket,
-// is off by a quarter at most. One thread.
+// A histogram of times, with two buckets for each power of two, from 1 µs to 34 s. The
+// bounds are the same for all, so histograms of several functions or servers can be
+// added. A quantile, read as the middle of its bucket, is wrong by at most a quarter. One
+// thread.
 #ifndef FARCALL_SERVER_OBS_HISTOGRAM_H_
 #define FARCALL_SERVER_OBS_HISTOGRAM_H_
 
@@ -14,14 +14,14 @@
 #define FC_HISTOGRAM_BOUNDS (2 * (FC_HISTOGRAM_LAST - FC_HISTOGRAM_FIRST) + 1)
 #define FC_HISTOGRAM_BUCKETS (FC_HISTOGRAM_BOUNDS + 1)
 
-// Bucket i has the times up to bound i, this included, that are above the bound
-// before. The last bucket has those above every bound.
+// Bucket i counts times above bound i - 1, up to and including bound i. The last bucket
+// counts times above every bound.
 typedef struct fc_histogram_t {
   uint64_t sum_ns;
   uint64_t counts[FC_HISTOGRAM_BUCKETS];
 } fc_histogram_t;
 
-// Bound `index`, in nanoseconds: 2^10, 1.5 * 2^10, 2^11, …
+// Returns bound `index` in nanoseconds: 2^10, 1.5 * 2^10, 2^11, …
 static inline uint64_t fc_histogram_bound(uint32_t index) {
   return (UINT64_C(2) + index % 2) << (FC_HISTOGRAM_FIRST - 1 + index / 2);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is counted of HTTP/2: counted where streams are, read by /metrics. Loop thread.
+// The counts of HTTP/2. Streams count; /metrics reads. Loop thread.
 #ifndef FARCALL_SERVER_OBS_HTTP2_H_
 #define FARCALL_SERVER_OBS_HTTP2_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line is built on the stack, bounded, and appended to the buffer. Client
-// text goes through fc_escape, whose output is safe on a terminal.
+// A line is built on the stack in a buffer of fixed size, and appended to the log's
+// buffer. Text from clients goes through fc_escape, whose output is safe on a terminal.
 #include "obs/log.h"
 
 #include <errno.h>
@@ -31,10 +31,9 @@ static void put_number(line_t *line, uint64_t value) {
   put(line, fc_str_make(digits, (size_t)size));
 }
 
-// Writes the text escaped, VALUE_MAX characters at most. If there is no room for all
-// of that, nothing is written: what is cut could end inside an escape. fc_escape
-// writes \" and \\ as JSON does. It also writes \xNN, whose backslash must be doubled
-// in JSON.
+// Writes the text escaped, at most VALUE_MAX characters. If there is not enough room,
+// nothing is written, because a cut could split an escape. fc_escape writes \" and \\ as
+// JSON does. It also writes \xNN, whose backslash must be doubled in JSON.
 static void put_escaped(line_t *line, fc_str_t text, bool json) {
   char escaped[VALUE_MAX * 4 + 8], twice[VALUE_MAX * 5 + 8];
   size_t size = fc_escape(escaped, sizeof escaped, VALUE_MAX, text);
@@ -83,8 +82,7 @@ static const char *level_name(fc_log_level_t level) {
   return kNames[level];
 }
 
-// poll says that a pipe is writable when it takes PIPE_BUF bytes without
-// waiting.
+// poll reports a pipe as writable if PIPE_BUF bytes can be written without waiting.
 #define WRITE_MAX 4096
 
 static void drain(fc_log_t *log) {
@@ -138,8 +136,8 @@ void fc_log_fields(fc_log_t *log, fc_log_level_t level, fc_str_t message,
   for (size_t i = 0; i < count; i++) {
     const fc_log_field_t *field = &fields[i];
     if (!field->has_number && field->text.size == 0) continue;
-    // Room for a key and a value that needs no escapes, so that no member is cut in
-    // two. A longer escaped value is left out, and its key stays.
+    // Stops unless there is room for a key and a value without escapes, so that no member
+    // is cut. A longer escaped value is left out, but its key stays.
     if (line.end - line.cursor < VALUE_MAX + 64) break;
     put(&line, log->json ? FC_STR(",\"") : FC_STR(" "));
     put(&line, fc_str(field->key));

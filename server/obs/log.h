@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Log lines on a descriptor: text for people, JSON lines for machines. A record is
-// always one line; what came from a client is escaped and cut. Lines are gathered and
-// written once a loop turn, or when the buffer is full. When the reader of a pipe does
-// not keep up, lines are dropped and counted; the loop does not wait. One thread.
+// Writes log lines to a descriptor: text for people, or JSON lines for programs. A record
+// is always one line; text from clients is escaped and cut. Lines are buffered and
+// written once a loop turn, or when the buffer is full. If the reader of a pipe is too
+// slow, lines are dropped and counted; the loop does not wait. One thread.
 #ifndef FARCALL_SERVER_OBS_LOG_H_
 #define FARCALL_SERVER_OBS_LOG_H_
 
@@ -29,8 +29,8 @@ typedef struct fc_log_t {
   fc_allocator_t allocator;
 } fc_log_t;
 
-// A member of a line: the number if has_number, else the text. A member whose text is
-// empty is left out.
+// A member of a line: the number if has_number, else the text. A member with an empty
+// text is left out.
 typedef struct fc_log_field_t {
   const char *key;
   fc_str_t text;
@@ -45,13 +45,13 @@ typedef struct fc_log_field_t {
 
 fc_status_t fc_log_init(fc_log_t *log, fc_allocator_t allocator, int descriptor,
                         bool json, fc_error_t *err) FC_MUST_CHECK;
-void fc_log_deinit(fc_log_t *log);  // writes what is gathered
+void fc_log_deinit(fc_log_t *log);  // writes the buffered lines first
 
 void fc_log(fc_log_t *log, fc_log_level_t level, const char *format, ...)
     FC_PRINTF(3, 4);
 void fc_log_fields(fc_log_t *log, fc_log_level_t level, fc_str_t message,
                    const fc_log_field_t *fields, size_t count);
-// Writes what is gathered, without waiting.
+// Writes the buffered lines, without waiting.
 void fc_log_flush(fc_log_t *log);
 
 #endif  // FARCALL_SERVER_OBS_LOG_H_

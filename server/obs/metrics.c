@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// There are no `_created` samples: each would be one more series for every counter.
-// `farcall_module_generation` and `process_start_time_seconds` show that counters
-// have begun again.
+// There are no `_created` samples, which would be one more series for every counter.
+// `farcall_module_generation` and `process_start_time_seconds` show when counters started
+// again.
 #include "obs/metrics.h"
 
 #include <stdio.h>
@@ -21,8 +21,8 @@ void fc_labels_add(fc_labels_t *labels, const char *name, fc_str_t value) {
   if (end - out < LABEL_NAME_MAX) return;
   out +=
       snprintf(out, LABEL_NAME_MAX, "%s%s=\"", labels->size ? "," : "", name);
-  // fc_escape writes \" and \\, as it must be here, and \xNN, whose backslash must
-  // be doubled.
+  // fc_escape writes \" and \\, which this format needs too. It also writes \xNN, whose
+  // backslash must be doubled.
   for (size_t i = 0; i < size && end - out > 4; i++) {
     *out++ = escaped[i];
     if (escaped[i] != '\\' || i + 1 == size) continue;
@@ -54,8 +54,8 @@ fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
   const char *kind = kKinds[family->kind];
   const fc_str_t total = FC_STR("_total");
   fc_str_t name = name_of(family->name);
-  // OpenMetrics names a counter without "_total", with which all of its samples must
-  // end. A counter of another name is "unknown" there.
+  // OpenMetrics names a counter without "_total", and all its samples must end in
+  // "_total". A counter with another name has the type "unknown".
   if (open && family->kind != FC_METRIC_GAUGE &&
       family->kind != FC_METRIC_HISTOGRAM) {
     if (ends_with(name, total)) name.size -= total.size;
@@ -69,7 +69,7 @@ fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
   return put(sink, text, err);
 }
 
-// Prints nanoseconds as seconds, without zeros at the end.
+// Prints nanoseconds as seconds, without trailing zeros.
 static char *print_seconds(uint64_t ns, char *out) {
   out = fc_number_print_u64(ns / 1000000000u, out);
   uint64_t rest = ns % 1000000000u;

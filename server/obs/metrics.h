@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numbers an operator watches, and the two texts that Prometheus reads them
-// from: its own (0.0.4) and OpenMetrics 1.0. They are counted where things happen,
-// and gathered when /metrics is read (dialect/metrics.c). Loop thread.
+// The metrics for an operator, and their two text forms for Prometheus: its own (0.0.4)
+// and OpenMetrics 1.0. The events are counted where they happen, and collected when
+// /metrics is read (dialect/metrics.c). Loop thread.
 #ifndef FARCALL_SERVER_OBS_METRICS_H_
 #define FARCALL_SERVER_OBS_METRICS_H_
 
@@ -13,7 +13,7 @@
 #define FC_STATUS_FIRST 100
 #define FC_STATUS_COUNT 500  // 100 to 599
 
-// Of answers in parts.
+// Counts of answers in parts.
 typedef struct fc_parts_counts_t {
   uint64_t begun;
   uint64_t open;  // begun, and not ended yet
@@ -51,34 +51,34 @@ typedef struct fc_family_t {
   const char *help;
 } fc_family_t;
 
-// The labels of a sample, without their braces. Zeroed: it has none.
+// The labels of a sample, without their braces. Zeroed: no labels.
 typedef struct fc_labels_t {
   size_t size;
   char text[2560];
 } fc_labels_t;
 
-// Adds a label. What a quoted text may not have is escaped, and a value that is too
-// long is cut; names of FC_LIMIT_LABEL bytes together always fit.
+// Adds a label. Characters that are not allowed in quotes are escaped, and too long a
+// value is cut. Names of at most FC_LIMIT_LABEL bytes together always fit.
 void fc_labels_add(fc_labels_t *labels, const char *name, fc_str_t value);
 
-// Writes the lines HELP and TYPE of a family. `open`: as OpenMetrics wants them.
+// Writes the lines HELP and TYPE of a family. `open`: in the form of OpenMetrics.
 fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
                                   fc_sink_t *sink, fc_error_t *err);
 // Writes a sample. If `name` has labels of its own, `labels` must be empty.
 fc_status_t fc_metrics_put(const char *name, fc_metric_kind_t kind,
                            const fc_labels_t *labels, uint64_t value,
                            fc_sink_t *sink, fc_error_t *err);
-// Of a bucket: the time that the last sampled request noted there, and its trace.
+// The exemplar of a bucket: the last sampled request counted there, with its time and its
+// trace.
 typedef struct fc_exemplar_t {
   uint8_t trace[FC_TRACE_ID];
   uint64_t ns;
   uint64_t unix_ns;  // when it was noted; 0: there is none
 } fc_exemplar_t;
 
-// Writes the samples of one histogram. The first bucket stands alone, and of the others
-// each `every` are joined into one.
-// `exemplars`: one for each bucket, not joined; NULL: none are written, as Prometheus'
-// text has none.
+// Writes the samples of one histogram. The first bucket stays single; of the others,
+// every `every` are joined into one. `exemplars` has one for each bucket before joining.
+// NULL: no exemplars are written, because Prometheus' text has none.
 fc_status_t fc_metrics_put_histogram(const char *name,
                                      const fc_labels_t *labels,
                                      const fc_histogram_t *histogram,

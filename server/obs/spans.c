@@ -79,7 +79,7 @@ static fc_status_t put_id(fc_sink_t *sink, const char *lead,
   return fc_json_print(sink, err, "'");
 }
 
-// Writes a 64-bit integer, which OTLP's JSON has as a string.
+// Writes a 64-bit integer, which is a string in OTLP's JSON.
 static fc_status_t put_u64(fc_sink_t *sink, const char *lead, uint64_t value,
                            fc_error_t *err) {
   return fc_json_print(sink, err, "%s%lu'", lead, value);
@@ -100,7 +100,7 @@ static fc_status_t put_number(fc_sink_t *sink, const char *key, uint64_t value,
   return fc_json_print(sink, err, "}}");
 }
 
-// Writes what every span begins with, up to its times.
+// Writes the beginning of every span, up to its times.
 static fc_status_t put_span(fc_sink_t *sink, const fc_trace_t *trace,
                             const uint8_t *id, const uint8_t *parent,
                             uint64_t began_ns, uint64_t took_ns,
@@ -122,7 +122,7 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
   FC_TRY(put_span(sink, trace, trace->span, has_parent ? trace->parent : NULL,
                   record->began_unix_ns, record->took_ns, err));
   FC_TRY(fc_json_print(sink, err, ",'kind':%d", KIND_SERVER));
-  // Routes, methods and schemes have no character that must be escaped.
+  // Routes, methods and schemes contain no character that must be escaped.
   FC_TRY(fc_json_print(sink, err,
                        ",'name':'%s %.*s','attributes':[{'key':'url.scheme',"
                        "'value':{'stringValue':'%s'}}",
@@ -146,15 +146,15 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
   FC_TRY(put_text(sink, "error.type", fc_str(record->code ? record->code : ""),
                   err));
   FC_TRY(fc_json_print(sink, err, "]"));
-  // OpenTelemetry: a status below 500 is no error of the server.
+  // OpenTelemetry: a status below 500 is not an error of the server.
   if (record->status >= 500) {
     FC_TRY(fc_json_print(sink, err, ",'status':{'code':%d}", STATUS_ERROR));
   }
   return fc_json_print(sink, err, "}");
 }
 
-// Writes the spans of the record's dispatches. Their stage began at `began_ns`, and
-// `parent` is the span of that stage.
+// Writes the spans of the record's dispatches. `parent` is the span of their stage, which
+// began at `began_ns`.
 static fc_status_t put_dispatches(fc_spans_t *spans, fc_sink_t *sink,
                                   const fc_span_record_t *record,
                                   const uint8_t *parent, uint64_t began_ns,
@@ -180,8 +180,8 @@ static fc_status_t put_dispatches(fc_spans_t *spans, fc_sink_t *sink,
   return FC_OK;
 }
 
-// Writes stages as if each began when the one before ended. Reading the body, which
-// comes after ADMIT, is in READ's span.
+// Writes the stages as if each began when the previous one ended. The span of READ
+// includes reading the body, which happens after ADMIT.
 static fc_status_t put_stages(fc_spans_t *spans, fc_sink_t *sink,
                               const fc_span_record_t *record, fc_error_t *err) {
   uint64_t at_ns = record->began_unix_ns;
@@ -228,7 +228,7 @@ fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
     FC_TRY(put_request(sink, record, err));
     FC_TRY(put_stages(spans, sink, record, err));
     *out_spans += count_spans(record->spent_ns);
-    // put_stages leaves out a stage that took no time, and so its dispatches.
+    // put_stages leaves out a stage that took no time, together with its dispatches.
     if (record->spent_ns[record->call_stage]) {
       *out_spans += record->dispatch_count;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps the requests that were sampled until they are exported, in a ring that never
-// grows: what finds no room there is dropped and counted, and delays no request. Also
-// writes the documents that are exported, as OTLP/HTTP has them in JSON
-// (opentelemetry-proto 1, "JSON Protobuf Encoding"), with a span for each request, for
-// each of its stages and for each dispatch. Loop thread.
+// Keeps sampled requests in a ring of fixed size until they are exported. Requests
+// without room in the ring are dropped and counted; no request is delayed. Also writes
+// the exported documents in the JSON form of OTLP/HTTP (opentelemetry-proto 1, "JSON
+// Protobuf Encoding"), with a span for each request, for each of its stages and for each
+// dispatch. Loop thread.
 #ifndef FARCALL_SERVER_OBS_SPANS_H_
 #define FARCALL_SERVER_OBS_SPANS_H_
 
@@ -18,7 +18,7 @@
 #define FC_SPANS_DOCUMENT \
   640  // a document with so many spans gets no other request
 
-// One dispatch of a call that was profiled. It comes with the answer, from a worker.
+// One dispatch of a profiled call. A worker sends it with the answer.
 typedef struct fc_dispatch_span_t {
   uint64_t began_ns;  // since its stage began
   uint64_t took_ns;
@@ -27,8 +27,7 @@ typedef struct fc_dispatch_span_t {
   char name[FC_SPANS_NAME];
 } fc_dispatch_span_t;
 
-// A request that was answered. Texts that are pointers are static, or live as long
-// as the server.
+// An answered request. Texts that are pointers are static or live as long as the server.
 typedef struct fc_span_record_t {
   fc_trace_t trace;
   uint64_t began_unix_ns;
@@ -68,19 +67,19 @@ typedef struct fc_spans_t {
 fc_status_t fc_spans_init(fc_spans_t *spans, fc_allocator_t allocator,
                           uint64_t seed, const char *const *stages,
                           fc_error_t *err) FC_MUST_CHECK;
-// A zeroed one is allowed.
+// Accepts a zeroed struct.
 void fc_spans_deinit(fc_spans_t *spans);
 
-// The place of one more request, for the caller to fill in. NULL: the ring is full,
-// and the spans of the request count as dropped.
+// Returns the place of one more request, for the caller to fill in. NULL: the ring is
+// full, and the request's spans count as dropped.
 fc_span_record_t *fc_spans_add(fc_spans_t *spans, const uint64_t *spent_ns);
-// Adds dispatches to a record whose other members are set; NULL: it was dropped. They
-// are copied, or dropped where there is no room.
+// Adds dispatches to a record whose other members are set; `record` NULL: the record was
+// dropped. The dispatches are copied, or dropped if there is no room.
 void fc_spans_add_dispatches(fc_spans_t *spans, fc_span_record_t *record,
                              const fc_dispatch_span_t *dispatches,
                              uint32_t count);
-// Writes a document of at most `most` requests, the oldest first, and takes them out
-// of the ring. *out_spans: how many spans were taken out, also on failure.
+// Writes a document of at most `most` requests, the oldest first, and removes them from
+// the ring. *out_spans is the number of removed spans, also on failure.
 fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
                            uint64_t *out_spans, fc_sink_t *sink,
                            fc_error_t *err) FC_MUST_CHECK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is counted of TLS, with the reasons for which a handshake fails: counted where
-// streams are, read by /metrics. Loop thread.
+// The counts of TLS, and of the reasons for which handshakes fail. Streams count;
+// /metrics reads. Loop thread.
 #ifndef FARCALL_SERVER_OBS_TLS_H_
 #define FARCALL_SERVER_OBS_TLS_H_
 

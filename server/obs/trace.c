@@ -3,7 +3,7 @@
 
 #include "base/hex.h"
 
-// Reads 2 * size digits. Upper case is refused, as the specification wants. Sets
+// Reads 2 * size hex digits. Upper case is refused, as the specification requires. Sets
 // *out_any if a byte is not zero.
 static bool read_bytes(const char *text, size_t size, uint8_t *out,
                        bool *out_any) {
@@ -20,7 +20,8 @@ static bool read_bytes(const char *text, size_t size, uint8_t *out,
   return true;
 }
 
-// version "-" trace-id "-" parent-id "-" flags, and in later versions "-" and more.
+// The form is version "-" trace-id "-" parent-id "-" flags; later versions may add "-"
+// and more.
 bool fc_trace_parse(fc_str_t text, fc_trace_t *out_trace) {
   fc_trace_t trace = {.known = true};
   uint8_t version, flags;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose trace a request belongs to, as the field `traceparent` says it (W3C Trace
-// Context, version 00 and what later versions keep of it). Any thread.
+// The trace that a request belongs to, from the field `traceparent` (W3C Trace Context,
+// version 00, and the parts that later versions keep). Any thread.
 #ifndef FARCALL_SERVER_OBS_TRACE_H_
 #define FARCALL_SERVER_OBS_TRACE_H_
 
@@ -19,19 +19,19 @@ typedef struct fc_trace_t {
   uint8_t span[FC_SPAN_ID];    // the request's own
 } fc_trace_t;
 
-// Reads a traceparent into known, sampled, id and parent; `span` is zero then. False,
-// and nothing is changed, if the text is no traceparent: W3C Trace Context says to go
+// Reads a traceparent into known, sampled, id and parent; sets `span` to zero. False: the
+// text is no traceparent, and nothing is changed. W3C Trace Context then requires to go
 // on as if there were none.
 bool fc_trace_parse(fc_str_t text, fc_trace_t *out_trace);
-// Writes the trace as others are told of it, with its own span: FC_TRACE_TEXT
-// characters.
+// Writes the trace with its own span, in FC_TRACE_TEXT characters, for other programs.
 void fc_trace_print(const fc_trace_t *trace, char *out);
 // Writes bytes as hex digits, two for each.
 void fc_trace_print_id(const uint8_t *bytes, size_t size, char *out);
 
-// Numbers for ids: a bijection of a counter, so one state never gives a number twice.
+// Returns numbers for ids. They are a bijection of a counter, so one state never gives a
+// number twice.
 uint64_t fc_trace_random(uint64_t *state);
-// Fills an id of 8 or 16 bytes, which are not all zero.
+// Fills an id of 8 or 16 bytes; the bytes are never all zero.
 void fc_trace_make_id(uint64_t *state, uint8_t *out, size_t size);
 
 #endif  // FARCALL_SERVER_OBS_TRACE_H_

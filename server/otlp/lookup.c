@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
-// A look-up's memory is from the system's allocator, because a thread that is left behind
-// frees it when the server's allocator may be gone. While that thread runs, the lock
-// guards every member but `collector`, which does not change.
+// A look-up's memory comes from the system's allocator: an abandoned thread may free it
+// when the server's allocator no longer exists. While the thread runs, the lock guards
+// every member except `collector`, which does not change.
 struct fc_lookup_t {
   pthread_mutex_t lock;
   uv_async_t *bell;  // NULL: left behind
@@ -32,7 +32,8 @@ static void *look_up(void *context) {
   lookup->failed = failed;
   lookup->found = found;
   lookup->done = true;
-  // Under the lock, because the loop may close the bell once fc_lookup_leave returns.
+  // Sent under the lock, because the loop may close the bell once fc_lookup_leave
+  // returns.
   if (!left) uv_async_send(lookup->bell);
   pthread_mutex_unlock(&lookup->lock);
   if (!left) return NULL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A status of 2xx says that the collector has taken the document. After 429, 502, 503 or
-// 504, as the protocol wants it, and where no connection or no answer in HTTP comes, the
-// document is sent again: after a second, then after twice the time before. The document
-// is dropped after five attempts, and at once after any other status. on_gone has an
-// exception.
+// A status of 2xx means that the collector has accepted the document. The document is
+// sent again after 429, 502, 503 or 504, as the protocol requires, and if there is no
+// connection or no HTTP answer. The first wait is a second, and each further wait is
+// twice as long. The document is dropped after five attempts, and at once after any other
+// status. on_gone has an exception.
 #include "otlp/otlp.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void note_failure(fc_otlp_t *otlp, const char *why) {
   otlp->failing = true;
 }
 
-// The document was not taken, and may be sent again.
+// Called when the document was not accepted and may be sent again.
 static void retry(fc_otlp_t *otlp, const char *why) {
   note_failure(otlp, why);
   otlp->retry_ms = now_ms(otlp) + ((uint64_t)RETRY_MS << otlp->attempts);
@@ -69,8 +69,8 @@ static void retry(fc_otlp_t *otlp, const char *why) {
 }
 
 // An answer can come while libuv still writes the document. Then the connection is closed
-// first: from then on libuv does not read the document, so the document can be forgotten.
-// `write` is libuv's until on_closed, and nothing is sent before.
+// first: libuv no longer reads the document, which can be freed. libuv owns `write` until
+// on_closed, and nothing is sent before.
 static void take_answer(fc_otlp_t *otlp) {
   const int status = otlp->parser.status_code;
   const bool stays = llhttp_should_keep_alive(&otlp->parser) &&
@@ -113,9 +113,9 @@ static void give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out) {
   *out = uv_buf_init(otlp->answer, sizeof otlp->answer);
 }
 
-// The connection is gone. A collector may close a connection that it has kept for a while
-// just when the next document comes: on such a connection that counts as no failure, and
-// the document is sent again at once.
+// Called when the connection has closed. A collector may close an idle connection just
+// when the next document is sent. On a reused connection this is not a failure, and the
+// document is sent again at once.
 static void on_gone(fc_otlp_t *otlp, const char *why) {
   const bool was_sending = otlp->state == FC_OTLP_SENDING;
   if (was_sending && otlp->reused) otlp->retry_ms = 0;
@@ -126,7 +126,7 @@ static void on_gone(fc_otlp_t *otlp, const char *why) {
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
   fc_otlp_t *otlp = stream->data;
   if (size == 0) return;
-  // An answer may have no length, and end with the connection.
+  // An answer without a length ends with the connection.
   if (size == UV_EOF && otlp->state == FC_OTLP_SENDING) {
     (void)llhttp_finish(&otlp->parser);
     if (otlp->answered) {
@@ -139,7 +139,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
                                  : uv_strerror((int)size));
     return;
   }
-  if (otlp->state != FC_OTLP_SENDING) {  // nobody has asked
+  if (otlp->state != FC_OTLP_SENDING) {  // an answer without a request
     disconnect(otlp);
     return;
   }
@@ -188,8 +188,8 @@ static void send_document(fc_otlp_t *otlp) {
   else otlp->writing = true;
 }
 
-// Goes on to the next address. After the last one the attempt has failed, and the next
-// attempt looks the name up again.
+// Tries the next address. After the last one the attempt has failed, and the next attempt
+// looks the name up again.
 static void give_up_address(fc_otlp_t *otlp, const char *why) {
   if (!otlp->address) retry(otlp, why);
   disconnect(otlp);
@@ -266,9 +266,9 @@ static void make_document(fc_otlp_t *otlp) {
   drop_document(otlp);
 }
 
-// Sends the document, or first connects or looks up the name. Does nothing while that
-// is in progress, before retry_ms, and without a document or requests enough for one
-// (while the server drains, one request is enough).
+// Sends the document; if necessary, first looks up the name and connects. Does nothing
+// while one of these is in progress, before retry_ms, and if there are neither a document
+// nor enough requests for one (while the server drains, one request is enough).
 static void work(fc_otlp_t *otlp) {
   const bool full = otlp->spans.count >= BATCH || otlp->ending;
   if (now_ms(otlp) < otlp->retry_ms) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exports spans to a collector: OTLP/HTTP in JSON, by a connection of the loop's own.
-// One document is on its way at a time. The spans of requests wait for the next document
-// in a ring that never grows (obs/spans.h); while the ring is full, those of further
-// requests are dropped. All functions are called on the loop's thread, and none waits:
-// the collector's name is looked up in another thread (lookup.h).
+// Exports spans to a collector by OTLP/HTTP in JSON, over a connection of the loop. Only
+// one document is sent at a time. Spans of requests wait for the next document in a ring
+// of fixed size (obs/spans.h); while the ring is full, spans of further requests are
+// dropped. All functions are called on the loop's thread, and none waits: another thread
+// looks the collector's name up (lookup.h).
 #ifndef FARCALL_SERVER_OTLP_OTLP_H_
 #define FARCALL_SERVER_OTLP_OTLP_H_
 
@@ -57,23 +57,24 @@ typedef struct fc_otlp_t {
   uv_tcp_t tcp;
 } fc_otlp_t;
 
-// Begins to export to `collector`, if it names one. `stages` are borrowed.
+// Begins to export to `collector`, if it names one. Borrows `stages`.
 fc_status_t fc_otlp_init(fc_otlp_t *otlp, uv_loop_t *uv,
                          fc_allocator_t allocator,
                          const fc_collector_t *collector,
                          const char *const *stages, fc_log_t *log,
                          fc_error_t *err) FC_MUST_CHECK;
-// Sends a document, or connects for it first, if there are requests enough for a whole
-// one or the server drains. Called once a turn.
+// Sends a document, connecting first if necessary, if there are enough requests for a
+// full document or the server drains. Called once a turn.
 void fc_otlp_turn(fc_otlp_t *otlp);
-// The server drains: from now on spans are sent at once, however few there are.
+// Called when the server drains: from now on spans are sent at once, however few there
+// are.
 void fc_otlp_end(fc_otlp_t *otlp);
-// Are there spans that the server's end should wait for? Only after fc_otlp_end, for a
-// second at most, and until an attempt to send fails.
+// Are there spans that the server's end should wait for? Only after fc_otlp_end, for at
+// most a second, and until an attempt to send fails.
 bool fc_otlp_is_busy(const fc_otlp_t *otlp);
-// Gives up a look-up that runs. Called before the loop's handles are closed.
+// Cancels a running look-up. Called before the loop's handles are closed.
 void fc_otlp_leave(fc_otlp_t *otlp);
-// Frees what was taken. Called when the loop has stopped.
+// Frees everything. Called when the loop has stopped.
 void fc_otlp_deinit(fc_otlp_t *otlp);
 
 #endif  // FARCALL_SERVER_OTLP_OTLP_H_

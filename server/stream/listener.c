@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// uv_listen is not used: it stops for good when its callback does not accept, and it polls
-// for ever when it has no spare descriptor. Here connections wait in the kernel's queue
-// then, which is rare: fewer are let in than there are descriptors for.
+// uv_listen is not used: it stops for good if its callback does not accept, and it polls
+// for ever if it has no spare descriptor. Here, connections wait in the kernel's queue in
+// such a case, which is rare: the limit of connections is below the limit of descriptors.
 #include "stream/listener.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define TURN 64        // accepted in a row, then other events have their turn
 #define RETRY_MS 100u  // until the next try when descriptors are short
 
-// Accepts one connection: a socket, or a negative error.
+// Accepts one connection. Returns a socket or a negative error.
 static int accept_one(const fc_listener_t *listener,
                       struct sockaddr_storage *out_address) {
   int fd;
@@ -42,8 +42,8 @@ static void wait(fc_listener_t *listener, int error) {
   listener->events.on_wait(listener->events.context, error);
 }
 
-// True for errors that would come again at once. Other errors (accept(2))
-// concern only the connection that was to be accepted, and it is gone then.
+// True for errors that would occur again at once. Other errors (accept(2)) concern only
+// the connection that was being accepted, which is then closed.
 static bool is_lasting(int error) {
   return error == -EMFILE || error == -ENFILE || error == -ENOBUFS ||
          error == -ENOMEM || error == -EBADF || error == -EINVAL;
@@ -69,9 +69,9 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   }
 }
 
-// Returns 0 if nobody listens on this file of a Unix socket any more, so that a
-// connection is refused, or if the file is gone; -EEXIST if it is no socket;
-// -EADDRINUSE otherwise, or another negative error.
+// Checks the file of a Unix socket. Returns 0 if nobody listens on it any more, so that
+// connections are refused, or if it does not exist; -EEXIST if it is no socket;
+// -EADDRINUSE or another negative error otherwise.
 static int check_stale(const struct sockaddr_un *address) {
   struct stat file;
   if (lstat(address->sun_path, &file)) return errno == ENOENT ? 0 : -errno;
@@ -157,9 +157,9 @@ static int open_socket(const struct sockaddr *address,
   return error;
 }
 
-// The kernel asks silent clients whether they are there: a stream of HTTP/2 may be silent
-// for as long as it likes, and one whose client has vanished would stay for ever. What is
-// accepted inherits this.
+// Makes the kernel probe silent clients. An HTTP/2 stream may be silent for any time, and
+// a connection whose client has vanished would stay for ever. Accepted sockets inherit
+// this.
 static void keep_alive(int socket) {
   static const struct {
     int level;

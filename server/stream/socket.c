@@ -9,8 +9,8 @@
 
 #include "config/limits.h"
 
-// As long as the room is filled, libuv asks for more, up to 32 times. No room ends
-// that: the loop turns to others and comes back, since the socket is still readable.
+// libuv reads again while the room is filled, up to 32 times. Giving no room ends that:
+// the loop handles other events and comes back, because the socket is still readable.
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
   fc_stream_t *stream = handle->data;
   fc_socket_stream_t *self = fc_socket_stream(stream);
@@ -43,15 +43,15 @@ void fc_socket_read_stop(fc_stream_t *stream) {
   uv_read_stop(&fc_socket_stream(stream)->uv.stream);
 }
 
-// How many bytes must wait before a stream is read of which the next `size` are known:
-// never more than these. A short rest is read as it comes.
+// Returns how many bytes must wait before the loop reads a stream that has `size` more
+// bytes; the result is never larger than `size`. A short rest is read as it comes.
 static int low_water_of(const fc_socket_stream_t *self, uint64_t size) {
   const uint64_t least = self->low_water ? 1 : 2;
   return size >= least * FC_LIMIT_READ_BODY ? (int)FC_LIMIT_READ_BODY : 0;
 }
 
-// Each time the loop wakes up for bytes, and each read, costs more than copying some
-// 10 KB, and a client on this machine sends more between two reads if there is room.
+// Waking the loop for bytes, and each read, costs more than copying some 10 KB. A client
+// on this machine sends more between two reads if the socket has room.
 void fc_socket_expect(fc_stream_t *stream, uint64_t size) {
   fc_socket_stream_t *self = fc_socket_stream(stream);
   const int wanted = low_water_of(self, size);
@@ -72,8 +72,7 @@ uint64_t fc_socket_unread(fc_stream_t *stream) {
   return unread > 0 ? (uint64_t)unread : 0;
 }
 
-// fc_span_t has the layout of libuv's buffers, so spans are sent without a
-// copy.
+// fc_span_t has the layout of libuv's buffers, so spans are sent without a copy.
 static const uv_buf_t *buffers_of(const fc_span_t *spans) {
   _Static_assert(sizeof(fc_span_t) == sizeof(uv_buf_t) &&
                      offsetof(fc_span_t, data) == offsetof(uv_buf_t, base) &&

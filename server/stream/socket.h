@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams that are sockets of libuv's: what tcp.c and unix.c have in common.
+// The common part of tcp.c and unix.c: streams that are libuv sockets.
 #ifndef FARCALL_SERVER_STREAM_SOCKET_H_
 #define FARCALL_SERVER_STREAM_SOCKET_H_
 
@@ -8,8 +8,8 @@
 
 #include "stream/stream.h"
 
-// What `source` of fc_stream_open points to for these classes. The socket must
-// not block.
+// The type of fc_stream_open's `source` for these classes. The socket must be
+// non-blocking.
 typedef struct fc_socket_source_t {
   uv_loop_t *uv;
   int socket;
@@ -18,7 +18,7 @@ typedef struct fc_socket_source_t {
 extern const fc_stream_class_t fc_stream_tcp;
 extern const fc_stream_class_t fc_stream_unix;
 
-// Sends a client what fits at once and closes its socket. Needs no memory.
+// Sends a client the bytes that fit at once and closes its socket. Needs no memory.
 void fc_socket_tell(int socket, fc_str_t bytes);
 
 // ---------------------------------------------------------------------------

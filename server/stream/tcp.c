@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TCP. An answer is written in one go, or in large parts, so waiting for more bytes to
-// send with it (Nagle's algorithm) would only delay it.
+// TCP. An answer is written at once, or in large parts, so Nagle's algorithm, which waits
+// for more bytes to send, would only delay it.
 #include <unistd.h>
 
 #include "stream/socket.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes through OpenSSL once a handshake is over, and the class of streams.
+// The class of TLS streams, and their bytes after the handshake.
 //
-// Reading: what comes below is decrypted at once into the room the user gives. If the
-// user stops before all is used, or all is too much for a turn, the rest is kept and
-// nothing is read below meanwhile, so a client is held back as by TCP.
+// Reading: received bytes are decrypted at once into the user's room. If the user stops
+// before all are used, or they are too many for a turn, the rest is kept, and nothing is
+// read from the stream below meanwhile. So a client is slowed down as with TCP.
 //
-// Writing: a piece of the user's bytes is encrypted and sent below. What the socket does
-// not take is copied, and the piece counts as sent when the copy has been: what the user
-// is told of the client's pace is as true as without TLS.
+// Writing: a piece of the user's bytes is encrypted and given to the stream below. Bytes
+// that the socket does not take are copied, and the piece counts as sent when the copy
+// was sent. So the user sees the client's pace as accurately as without TLS.
 #include "stream/tls.h"
 
 #include "stream/tls_stream.h"
@@ -67,8 +67,8 @@ void fc_tls_break(fc_tls_stream_t *self) {
   self->state = FC_TLS_BROKEN;
   (void)fc_tls_follow(self);
   if (self->writing) tell_written(self, false);
-  // A user that was told before that no more comes is not told again: it learns that the
-  // stream is broken when it writes.
+  // A user that knows already that no more bytes come is not told again. It notices at
+  // its next write that the stream is broken.
   end(self, false);
 }
 
@@ -126,8 +126,8 @@ bool fc_tls_send(fc_tls_stream_t *self, fc_tls_bytes_t *sealed) {
 // ---------------------------------------------------------------------------
 // The user's writes
 
-// Encrypts up to FC_TLS_PIECE bytes of the spans from self->span on. Returns how many,
-// or a negative number.
+// Encrypts up to FC_TLS_PIECE bytes of the spans from self->span on. Returns their
+// number, or a negative number.
 static int64_t seal(fc_tls_stream_t *self) {
   size_t done = 0;
   self->to = self->tls->sealed;
@@ -138,7 +138,7 @@ static int64_t seal(fc_tls_stream_t *self) {
     size_t taken = 0;
     if (size && SSL_write_ex(self->ssl, span->data, size, &taken) != 1) {
       ERR_clear_error();
-      self->to->size = 0;  // the memory is of all streams
+      self->to->size = 0;  // all streams share the memory
       return -1;
     }
     span->data += taken;
@@ -168,8 +168,8 @@ static void take_spans(fc_tls_stream_t *self, const fc_span_t *spans,
   }
 }
 
-// Goes on with the user's write. Never tells the user that the write is over: go_on does,
-// in a later turn. False: broken.
+// Goes on with the user's write. It does not report the end of the write to the user:
+// go_on does, in a later turn. False: the stream is broken.
 static bool push(fc_tls_stream_t *self) {
   for (int i = 0; i < FC_TLS_PIECES && self->left; i++) {
     if (seal(self) < 0 || !fc_tls_send(self, self->tls->sealed)) return false;
@@ -209,7 +209,7 @@ static int write_all(fc_stream_t *stream, const fc_span_t *spans,
   return 0;
 }
 
-// `out` was sent, or never will be.
+// Called when `out` was sent, or never will be.
 static void on_below_written(void *context, bool sent) {
   fc_tls_stream_t *self = context;
   fc_free(self->tls->allocator, self->out.data);
@@ -263,7 +263,7 @@ int fc_tls_follow(fc_tls_stream_t *self) {
   return 0;
 }
 
-// Decrypts one read of the user's. False: nothing more comes of what is there.
+// Decrypts for one read by the user. False: the available bytes yield nothing more.
 static bool open_some(fc_tls_stream_t *self) {
   const fc_span_t room = self->base.events->room(self->base.context);
   size_t size = 0;
@@ -271,7 +271,7 @@ static bool open_some(fc_tls_stream_t *self) {
   const int read = SSL_read_ex(self->ssl, room.data, room.size, &size);
   const int why = read == 1 ? SSL_ERROR_NONE : SSL_get_error(self->ssl, read);
   if (why != SSL_ERROR_NONE) ERR_clear_error();
-  // What OpenSSL wrote while it read: tickets, keys, alerts.
+  // Sends what OpenSSL wrote while it read: tickets, keys, alerts.
   if (!fc_tls_send(self, self->tls->sealed)) {
     fc_tls_break(self);
   } else if (why == SSL_ERROR_NONE) {
@@ -281,14 +281,14 @@ static bool open_some(fc_tls_stream_t *self) {
   } else if (why == SSL_ERROR_ZERO_RETURN) {
     end(self, true);
   } else if (why == SSL_ERROR_WANT_READ) {
-    return self->from.size > 0;  // a new key, or the like, was read
+    return self->from.size > 0;  // a new key, or similar, was read
   } else {
     fc_tls_break(self);
   }
   return false;
 }
 
-// Gives the user what there is, in FC_TLS_READS reads at most, and keeps the rest.
+// Gives the user the available bytes, in at most FC_TLS_READS reads, and keeps the rest.
 static void deliver(fc_tls_stream_t *self) {
   for (int i = 0; i < FC_TLS_READS; i++) {
     if (self->state != FC_TLS_OPEN || !self->reading || self->ended) break;
@@ -319,7 +319,7 @@ static void on_below_read(void *context, fc_str_t bytes) {
   }
 }
 
-// The client has gone without close_notify, so nobody knows whether its bytes are all.
+// The client has disconnected without close_notify, so its bytes may be incomplete.
 static void on_below_ended(void *context, bool orderly) {
   fc_tls_stream_t *self = context;
   (void)orderly;
@@ -347,8 +347,8 @@ static void go_on(fc_tls_stream_t *self) {
   if (self->state == FC_TLS_OPEN) deliver(self);
 }
 
-// Has each stream go on that was listed before. What is listed meanwhile has the next
-// turn.
+// Goes on with each stream that was listed before. Streams that are listed meanwhile wait
+// for the next turn.
 void fc_tls_on_turn(uv_idle_t *turn) {
   fc_tls_t *tls = turn->data;
   for (uint32_t left = tls->ready_count; left && tls->ready; left--) {
@@ -409,7 +409,8 @@ static void read_stop(fc_stream_t *stream) {
   (void)fc_tls_follow(self);
 }
 
-// Tells the client, once, that no more comes (close_notify). False: broken.
+// Tells the client, once, that no more bytes come (close_notify). False: the stream is
+// broken.
 static bool say_end(fc_tls_stream_t *self) {
   if (self->state != FC_TLS_OPEN || self->said_end) return true;
   self->said_end = true;
@@ -428,8 +429,8 @@ static int shutdown_tls(fc_stream_t *stream) {
   return below_class(self)->shutdown(&self->below.base);
 }
 
-// Does nothing: bytes are told as soon as their record is decrypted, so none are held
-// back for a larger part.
+// Does nothing: bytes are reported as soon as their record is decrypted, so none are held
+// back to make larger parts.
 static void expect(fc_stream_t *stream, uint64_t size) {
   (void)stream;
   (void)size;
@@ -494,8 +495,8 @@ fc_status_t fc_tls_init(fc_tls_t *tls, uv_loop_t *uv, fc_allocator_t allocator,
   uv_idle_init(uv, &tls->turn);
   uv_timer_init(uv, &tls->timer);
   tls->turn.data = tls->timer.data = tls;
-  // Makes libuv start its threads now and not under load, because libuv ends the process
-  // if it cannot start them.
+  // Makes libuv start its threads now, and not under load: libuv ends the process if it
+  // cannot start them.
   (void)uv_queue_work(uv, &tls->first, do_nothing, on_nothing);
   return FC_OK;
 }

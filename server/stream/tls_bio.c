@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How OpenSSL reads and writes: from the bytes that came and to memory, so that it never
-// sees a socket. A read that finds no bytes is to be tried again when more have come. A
-// write that finds too little room fails for good: callers have given room for all that
-// OpenSSL may write.
+// OpenSSL's input and output: it reads received bytes and writes to memory, so it never
+// sees a socket. A read without bytes must be repeated when more have come. A write with
+// too little room fails finally: callers must have made room for everything that OpenSSL
+// may write.
 #include <string.h>
 
 #include "stream/tls_stream.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handshakes. Streams with an unfinished one are in one list, the oldest first: it is
-// the one whose time runs out next, and the one that is given up when there are too
-// many. A client that goes on is done after a few round trips, so clients that only begin
-// handshakes cannot easily keep it out. A client whose first record is not whole takes
-// nothing but its place in the list, its connection and the bytes that it has sent:
-// OpenSSL's part of a handshake takes 50 KB.
+// Handshakes. Streams with an unfinished handshake are in one list, the oldest first: its
+// time runs out next, and it is ended if there are too many. An honest client needs only
+// a few round trips, so clients that only begin handshakes cannot easily keep it out. A
+// client whose first record is incomplete costs only its place in the list, its
+// connection and the bytes that it sent. OpenSSL's object for a handshake takes 50 KB,
+// and is made later.
 //
-// Bytes that come are given to OpenSSL in a thread, the answer is sent by the loop, and
-// so on until the handshake is over; meanwhile nothing is read.
+// Received bytes are given to OpenSSL in a thread, and the loop sends the answer, until
+// the handshake is finished. Nothing is read while the thread works.
 #include <stdio.h>
 
 #include "stream/tls_stream.h"
@@ -52,8 +52,8 @@ void fc_tls_handshake_leave(fc_tls_stream_t *self) {
   if (!tls->oldest) uv_timer_stop(&tls->timer);
 }
 
-// Gives up the oldest handshake that waits for its client: a thread may be about to
-// finish any other. If threads have all of them, gives up the oldest.
+// Ends the oldest handshake that waits for its client; others may be about to finish in a
+// thread. If threads work on all of them, ends the oldest.
 static void make_room(fc_tls_t *tls) {
   fc_tls_stream_t *each = tls->oldest;
   while (each && each->working) each = each->newer;
@@ -84,7 +84,7 @@ void fc_tls_handshake_fail(fc_tls_stream_t *self, fc_tls_failure_t failure,
 // ---------------------------------------------------------------------------
 // In a thread
 
-// The counted failure that is meant by an error of OpenSSL.
+// Returns the counted failure for an error code of OpenSSL.
 static fc_tls_failure_t failure_of(unsigned long code) {
   static const struct {
     int reason;
@@ -154,8 +154,8 @@ static void free_flight(fc_tls_stream_t *self) {
 }
 
 static void go_on(fc_tls_stream_t *self) {
-  // An alert of a handshake that failed is sent too. If bytes cannot be sent, the client
-  // has gone.
+  // If the handshake failed, this sends an alert. If bytes cannot be sent, the client has
+  // disconnected.
   if (!fc_tls_send(self, &self->flight)) {
     fc_tls_handshake_fail(self, FC_TLS_FAILURE_CLOSED, "the client has gone");
     return;
@@ -187,7 +187,8 @@ static void on_shaken(uv_work_t *work, int status) {
   }
 }
 
-// Answers with HTTP, which the client speaks, as far as its socket takes that at once.
+// The client speaks plain HTTP: sends an HTTP answer, as much as its socket takes at
+// once.
 static void answer_plainly(fc_tls_stream_t *self) {
   static const char kAnswer[] =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
@@ -203,7 +204,7 @@ static void fail_memory(fc_tls_stream_t *self) {
   fc_tls_handshake_fail(self, FC_TLS_FAILURE_CROWDED, "no memory is left");
 }
 
-// Puts bytes of the first record behind those that came before. False: no memory.
+// Appends bytes of the first record. False: no memory.
 static bool gather(fc_tls_stream_t *self, fc_str_t bytes) {
   const size_t size = self->from.size;
   uint8_t *grown =
@@ -215,7 +216,7 @@ static bool gather(fc_tls_stream_t *self, fc_str_t bytes) {
   return true;
 }
 
-// Is the first record there? One that claims to be too long is OpenSSL's to refuse.
+// Is the first record complete? OpenSSL refuses one that claims to be too long.
 static bool is_whole(fc_str_t bytes) {
   const uint8_t *head = (const uint8_t *)bytes.data;
   if (bytes.size < RECORD_HEAD) return false;

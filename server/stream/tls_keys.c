@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files are read here and not by OpenSSL, which would open them without O_CLOEXEC: a
-// worker process that is started meanwhile must not get a descriptor of the key. What
-// was read of the key is overwritten before the memory is given back.
+// worker process that is started meanwhile must not inherit a descriptor of the key. The
+// memory with the key's bytes is overwritten before it is freed.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static fc_status_t fail_file(const file_t *file, const char *why,
                  shown, why);
 }
 
-// Says what OpenSSL found wrong.
+// Fails with OpenSSL's reason.
 static fc_status_t fail_ssl(const file_t *file, const char *what,
                             fc_error_t *err) {
   char why[160];
@@ -83,7 +83,7 @@ static void close_file(file_t *file) {
   fc_free(file->allocator, file->data);
 }
 
-// A key that is encrypted is refused: there is nobody to ask for its password.
+// Refuses an encrypted key: the server cannot ask anybody for its password.
 static int no_password(char *out, int capacity, int writing, void *context) {
   (void)out;
   (void)capacity;
@@ -95,13 +95,13 @@ static int no_password(char *out, int capacity, int writing, void *context) {
 // ---------------------------------------------------------------------------
 // What is in them
 
-// Seconds since 1970; `unknown` where the certificate has no such time.
+// Returns seconds since 1970; `unknown` if the certificate has no such time.
 static int64_t seconds_of(const ASN1_TIME *time, int64_t unknown) {
   struct tm parts;
   return ASN1_TIME_to_tm(time, &parts) ? (int64_t)timegm(&parts) : unknown;
 }
 
-// The certificates hold together while each of them does.
+// A chain of certificates is valid while each of them is valid.
 static void note_dates(fc_tls_keys_t *keys, const X509 *certificate) {
   const int64_t begin =
       seconds_of(X509_get0_notBefore(certificate), keys->begin_s);
@@ -142,7 +142,7 @@ static fc_status_t take_key(fc_tls_keys_t *keys, file_t *file,
   return fail_ssl(file, "the key is not that of the certificate", err);
 }
 
-// A client needs a certificate that leads to one of these.
+// Clients need a certificate that leads to one of these authorities.
 static fc_status_t take_authorities(fc_tls_keys_t *keys, file_t *file,
                                     fc_error_t *err) {
   X509_STORE *store = SSL_CTX_get_cert_store(keys->context);
@@ -163,8 +163,8 @@ static fc_status_t take_authorities(fc_tls_keys_t *keys, file_t *file,
   SSL_CTX_set_verify(keys->context,
                      SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
   SSL_CTX_set_verify_depth(keys->context, DEPTH_MAX);
-  // There are no tickets: a session that is resumed asks for no certificate, so one that
-  // has expired since would do.
+  // No tickets are given: a resumed session does not check the client's certificate
+  // again, so an expired one would be accepted.
   SSL_CTX_set_options(keys->context, SSL_OP_NO_TICKET);
   return SSL_CTX_set_num_tickets(keys->context, 0) == 1 ? FC_OK
                                                         : fc_fail_memory(err);
@@ -186,8 +186,8 @@ static fc_status_t take_file(fc_tls_keys_t *keys, const char *option,
 // ---------------------------------------------------------------------------
 // What is spoken
 
-// A client that offers protocols must offer HTTP/2 or HTTP/1.1, and has the first of
-// these that it offers. One that offers none has HTTP/1.1.
+// Chooses the protocol. A client that offers protocols must offer HTTP/2 or HTTP/1.1, and
+// gets the first of these that it offers. A client that offers none gets HTTP/1.1.
 static int choose_protocol(SSL *ssl, const unsigned char **out,
                            unsigned char *out_size,
                            const unsigned char *offered, unsigned size,
@@ -206,24 +206,23 @@ static int choose_protocol(SSL *ssl, const unsigned char **out,
              : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Versions, and ciphers of TLS 1.2, are ours, whatever the system's configuration of
-// OpenSSL says: each session has keys of its own, so that the server's key, if it is
-// stolen later, does not show what was sent.
+// Sets the versions, and the ciphers of TLS 1.2, independent of the system's OpenSSL
+// configuration. With these ciphers each session has its own keys: a server key that is
+// stolen later cannot decrypt earlier traffic.
 static bool set_rules(SSL_CTX *context) {
   static const unsigned char kName[] = "farcalld";
   SSL_CTX_set_security_level(context, 2);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                    SSL_OP_PRIORITIZE_CHACHA |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // The certificates that clients are sent are those of --tls-cert, and none of
-  // --client-ca.
+  // Clients get only the certificates of --tls-cert, and none of --client-ca.
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS |
                                 SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // A read ends behind each message of the protocol itself, so that reads can be counted.
+  // A read ends after each message of the protocol itself, so that reads can be counted.
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
-  // Tickets only: sessions take no memory here.
+  // Only tickets are used: sessions take no memory here.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_max_cert_list(context, CERTIFICATES_MAX);
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
@@ -276,9 +275,9 @@ void fc_tls_keys_close(fc_tls_keys_t *keys) {
   fc_free(keys->allocator, keys);
 }
 
-// OpenSSL draws a key of tickets for each context, and has no lock for changing it
-// while threads make handshakes. So there is a new context, of the same certificates
-// and key, and streams hold the one that they began with.
+// OpenSSL makes a ticket key for each context, and has no lock for changing it while
+// threads make handshakes. So a new context is made with the same certificates and key,
+// and each stream holds the context with which it began.
 static SSL_CTX *make_again(SSL_CTX *old) {
   STACK_OF(X509) *chain = NULL;
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
@@ -297,7 +296,7 @@ void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms) {
   if (!keys->renewed_ms) keys->renewed_ms = now_ms;
   if (!keys->has_tickets || now_ms - keys->renewed_ms < TICKETS_MS) return;
   SSL_CTX *context = make_again(keys->context);
-  if (!context) return;  // no memory: the next stream asks again
+  if (!context) return;  // no memory: the next stream tries again
   SSL_CTX_free(keys->context);
   keys->context = context;
   keys->renewed_ms = now_ms;

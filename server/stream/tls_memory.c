@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What OpenSSL takes for a stream, some 50 KB while a handshake is made, goes back to the
-// system when most streams have ended. The C library by itself keeps it: threads have
-// made it, in pieces, and one piece in use keeps all that lies before it. A thread gives
-// it back, because to look through all free memory takes milliseconds.
+// OpenSSL's memory for a stream, some 50 KB during a handshake, is given back to the
+// system when most streams have ended. The C library would keep it: several threads
+// allocated it in pieces, and one piece in use keeps everything before it. A thread gives
+// it back, because searching all free memory takes milliseconds.
 #include <malloc.h>
 
 #include "stream/tls_stream.h"

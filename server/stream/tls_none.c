@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A build without TLS: there are no keys, so there are no streams either.
+// A build without TLS. There are no keys, so there are no streams.
 #include "stream/tls.h"
 
 fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,

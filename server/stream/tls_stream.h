@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the files of TLS: the stream, and who may touch what of it. While a thread has
-// the stream (`working`), `ssl`, `from`, `to`, `flight` and what comes of the handshake
-// (`outcome`, `failure`, `why`) are the thread's.
+// Shared by the files of TLS: the stream, and which thread may use which member. While a
+// thread works on the stream (`working`), only that thread may use `ssl`, `from`, `to`,
+// `flight` and the handshake's results (`outcome`, `failure`, `why`).
 #ifndef FARCALL_SERVER_STREAM_TLS_STREAM_H_
 #define FARCALL_SERVER_STREAM_TLS_STREAM_H_
 
@@ -11,26 +11,28 @@
 #include "stream/tls.h"
 #include "tls/openssl.h"
 
-// Bytes that are encrypted at once, in records of 16 KiB, and room for the result: each
-// record grows by at most 256 bytes, and alerts, tickets and new keys are small.
+// How many bytes are encrypted at once, in records of 16 KiB, and room for the result.
+// Each record grows by at most 256 bytes, and alerts, tickets and new keys are small.
 #define FC_TLS_PIECE (64u << 10)
 #define FC_TLS_SEALED_MAX (FC_TLS_PIECE + (16u << 10))
-// Encrypted bytes that wait behind those being sent: what the protocol itself answers.
+// The most encrypted bytes that wait while others are sent. They are answers of the
+// protocol itself.
 #define FC_TLS_BEHIND_MAX (64u << 10)
-// Pieces of an answer that are encrypted in a turn, and reads that decrypt records of the
-// client: few, because a record may ask for a new key, which costs some 10 us.
+// The most pieces of an answer that are encrypted in a turn, and the most reads that
+// decrypt the client's records. Reads are few, because a record may ask for a new key,
+// which costs some 10 us.
 #define FC_TLS_PIECES 4
 #define FC_TLS_READS 64
 
 struct fc_tls_keys_t {
   fc_allocator_t allocator;
   SSL_CTX *context;
-  // Bytes that one answer of a handshake may have: certificates, and the names of
+  // The most bytes of one answer in a handshake: certificates, and the names of
   // authorities.
   size_t flight_max;
   bool has_tickets;
   uint64_t renewed_ms;  // 0: not yet
-  // Seconds since 1970: from when to when the certificates hold.
+  // The time in which the certificates are valid, in seconds since 1970.
   int64_t begin_s;
   int64_t end_s;
 };
@@ -79,7 +81,7 @@ struct fc_tls_stream_t {
   fc_tls_outcome_t outcome;
   fc_tls_failure_t failure;
   char why[96];
-  // Bytes. `from` and `to` are where OpenSSL reads and writes.
+  // Bytes. OpenSSL reads from `from` and writes to `to`.
   fc_str_t from;  // what came and was not used yet
   uint8_t *held;  // own memory of `from`; NULL: it is the reader's
   fc_tls_bytes_t *to;
@@ -106,39 +108,41 @@ bool fc_tls_make_ssl(fc_tls_stream_t *self);
 void *fc_tls_make_method(void);
 void fc_tls_free_method(void *method);
 
-// tls_try.c. Makes a handshake with the keys. False: it fails, and the queue of OpenSSL's
-// errors says why.
+// tls_try.c. Tests the keys by a handshake. False: it fails, and OpenSSL's error queue
+// says why.
 bool fc_tls_try(const fc_tls_keys_t *keys);
 
-// tls_memory.c. The stream is about to have an object of OpenSSL; it has freed its own.
+// tls_memory.c. fc_tls_note_object: the stream is about to get an OpenSSL object.
+// fc_tls_note_end: it has freed its object.
 void fc_tls_note_object(fc_tls_stream_t *self);
 void fc_tls_note_end(fc_tls_stream_t *self);
 
 // tls_handshake.c
 void fc_tls_handshake_begin(fc_tls_stream_t *self);
-// Bytes of the client have come. They are copied if they are needed later.
+// Handles bytes from the client. They are copied if they are needed later.
 void fc_tls_handshake_read(fc_tls_stream_t *self, fc_str_t bytes);
-// The stream's handshake does not count as unfinished any more, if it did.
+// Removes the stream's handshake from the unfinished ones, if it is one of them.
 void fc_tls_handshake_leave(fc_tls_stream_t *self);
 void fc_tls_handshake_fail(fc_tls_stream_t *self, fc_tls_failure_t failure,
                            const char *why);
 void fc_tls_on_timer(uv_timer_t *timer);
 
 // tls.c
-// The handshake is over.
+// Called when the handshake is finished.
 void fc_tls_opened(fc_tls_stream_t *self);
-// Nothing can be done with the stream any more: the user is told.
+// Ends a stream that cannot be used any more, and tells the user.
 void fc_tls_break(fc_tls_stream_t *self);
-// Sends what OpenSSL has written to `sealed`, and empties that. False: the stream is
-// broken.
+// Sends the bytes that OpenSSL has written to `sealed`, and empties it. False: the stream
+// is broken.
 bool fc_tls_send(fc_tls_stream_t *self, fc_tls_bytes_t *sealed);
-// Keeps what is left of `from` when the reader takes its memory back. False: no memory.
+// Copies the rest of `from` before the reader reuses its memory. False: no memory.
 bool fc_tls_hold(fc_tls_stream_t *self);
-// Frees `held` once all of `from` was used.
+// Frees `held` if all of `from` was used.
 void fc_tls_let_go(fc_tls_stream_t *self);
-// Starts or stops reading below, as the state wants.
+// Starts or stops reading from the stream below, as the state requires.
 int fc_tls_follow(fc_tls_stream_t *self);
-// The stream is closed below, and no thread has it: frees all, and tells the user.
+// Frees everything and tells the user, once the stream below is closed and no thread
+// works on the stream.
 void fc_tls_finish(fc_tls_stream_t *self);
 void fc_tls_on_turn(uv_idle_t *turn);
 

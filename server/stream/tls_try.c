@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One handshake in memory, with a client made here. An allocation that fails while
-// OpenSSL begins may cost OpenSSL an algorithm, and OpenSSL reports nothing. Without
-// this handshake the server would listen, and the handshake of every client would fail.
+// Makes one handshake in memory, with a client made here. If an allocation fails while
+// OpenSSL starts, OpenSSL may lack an algorithm, and reports nothing. Without this test
+// the server would listen, and the handshake of every client would fail.
 #include "stream/tls_stream.h"
 
 #define TURNS_MAX 32
 
-// False: one of both has failed.
+// False: one of the two sides failed.
 static bool shake(SSL *client, SSL *server) {
   SSL *const both[2] = {client, server};
   bool done[2] = {false, false};
@@ -26,7 +26,7 @@ static bool shake(SSL *client, SSL *server) {
   return done[0] && done[1];
 }
 
-// The client takes any certificate and has none.
+// Makes a client that accepts any certificate and has none.
 static SSL_CTX *make_client(void) {
   SSL_CTX *context = SSL_CTX_new(TLS_client_method());
   if (!context) return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unix sockets. They have no reset, so a stream is always just closed.
+// Unix sockets. They have no reset, so `reset` is ignored when a stream is closed.
 #include <unistd.h>
 
 #include "stream/socket.h"
