@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An act waits for listings, decides, waits for files, ends. All PATHs are listed before
-// anything is decided. So it is known whether the file that serves a name still exists:
-// only then, or if this act has begun another file of that name, is a file refused for
-// having the name of another.
+// An act waits for listings, decides, waits for files, and ends. All PATHs are listed
+// before anything is decided. So the act knows whether the file that serves a name still
+// exists. If it exists, or if this act has begun another file of that name, a further
+// file with the same name is refused.
 #include "modules/act.h"
 
 #include <stdio.h>
@@ -107,8 +107,8 @@ static bool is_over(const fc_act_t *act) {
   return act->scans == 0 && act->pending == 0;
 }
 
-// Finds an act that has loaded a refused file and has yet to decide that the file is
-// refused no more. NULL: there is none, or another decision is being saved.
+// Finds an act that has loaded a refused file and must still decide that the file is no
+// longer refused. NULL: there is none, or another decision is being saved.
 static fc_act_t *find_lifting(const fc_modules_t *modules) {
   fc_act_t *found = NULL;
   for (fc_act_t *act = modules->acts; act; act = act->next) {
@@ -135,8 +135,8 @@ static void lift(fc_modules_t *modules) {
   }
 }
 
-// Did the act load or reload this module by name, though its file was refused because of a
-// rollback? Then somebody wants the file, and it is refused no more.
+// Did the act load or reload this module by name, although its file was refused after a
+// rollback? Then a client wants the file, and it is no longer refused.
 static bool lifts(const fc_modules_t *modules, const fc_act_t *act,
                   const fc_generation_t *loaded) {
   return (act->kind == FC_ACT_LOAD || act->kind == FC_ACT_RELOAD) &&
@@ -161,9 +161,9 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
 // ---------------------------------------------------------------------------
 // What is to be done
 
-// fc_scan lists what is not found to be a directory as a file, even if nothing is there.
-// So a PATH that was a directory and is listed as a file now counts as a failure:
-// otherwise its modules would be unloaded.
+// fc_scan lists everything that is no directory as a file, even if nothing is there. So a
+// PATH that was a directory and is now listed as a file counts as a failure: otherwise
+// its modules would be unloaded.
 static fc_status_t check_listing(const fc_start_path_t *path,
                                  const fc_load_t *load, fc_error_t *err) {
   if (load->status != FC_OK) {
@@ -177,8 +177,8 @@ static fc_status_t check_listing(const fc_start_path_t *path,
       FC_STR_ARG(path->path));
 }
 
-// Logs `text` if there is a `reason` (an errno) and the last call with this `told` had
-// none.
+// Logs `text` if there is a `reason` (an errno) and the previous call with this `told`
+// had none.
 static void tell_once(fc_modules_t *modules, fc_str_t path, int reason,
                       const char *text, bool *told) {
   if (reason && !*told) {
@@ -203,8 +203,9 @@ static void tell_listing(fc_modules_t *modules, fc_start_path_t *path,
             &path->unread);
 }
 
-// Has the file a module that is to be unloaded now? Or does the configuration name its
-// module? An act that follows files does not ask the latter: each would warn again.
+// Has the file a module that will now be unloaded, or does the configuration name its
+// module? An act that follows files does not check the configuration, because each such
+// act would warn again.
 static bool is_missed(const fc_modules_t *modules, const fc_act_t *act,
                       fc_str_t path) {
   const fc_module_policies_t *policies = modules->options.policies;
@@ -217,8 +218,8 @@ static bool is_missed(const fc_modules_t *modules, const fc_act_t *act,
                                policies, name, version) != &policies->others);
 }
 
-// A file that another one declares as its variant is no module of its own. Warns of each
-// whose module somebody may miss (is_missed). Only acts on all modules warn.
+// A file that another file declares as its variant is not a separate module. Warns about
+// each variant whose module may be missed (is_missed). Only acts on all modules warn.
 static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
                           const fc_listing_t *listing) {
   const fc_declared_t *one = act->name.size ? NULL : listing->declared;
@@ -233,7 +234,7 @@ static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
   }
 }
 
-// Of the folders NAME/VERSION that cannot be read: notes those whose version is served.
+// Notes which unreadable folders NAME/VERSION have a version that is served.
 static void note_served(const fc_modules_t *modules, fc_listing_t *listing) {
   for (fc_unread_t *at = listing->unread; at; at = at->next) {
     const fc_str_t version = fc_path_file(at->folder);
@@ -284,7 +285,7 @@ void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *load) {
 // ---------------------------------------------------------------------------
 // The beginning
 
-// Do two acts name one module? Their versions do not matter.
+// Do two acts name the same module? Versions are ignored.
 static bool same_module(fc_str_t a, fc_str_t b) {
   return fc_str_equal(fc_str_take(&a, '@'), fc_str_take(&b, '@'));
 }
@@ -322,8 +323,8 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
 }
 
 // Lists the files of test calls that the configuration names (fc_scan_mark_tests). A
-// version with a policy of its own is listed even if that names no file: otherwise its
-// module's file would count for it.
+// version with its own policy is listed even if that policy names no file: otherwise the
+// module's file would be used for the version.
 static fc_status_t put_tests(const fc_module_policies_t *policies,
                              fc_sink_t *sink, fc_error_t *err) {
   for (uint32_t i = 0; i < policies->count; i++) {
@@ -350,8 +351,7 @@ static fc_status_t scan_one(fc_modules_t *modules, fc_act_t *act,
                         position, watch, tests, act, err);
 }
 
-// If there is no memory to have a PATH scanned, nothing of that PATH is loaded
-// or unloaded.
+// If there is no memory to scan a PATH, nothing of that PATH is loaded or unloaded.
 static void scan_all(fc_modules_t *modules, fc_act_t *act) {
   fc_error_t error;
   fc_text_t tests;
@@ -375,7 +375,7 @@ static void unload(fc_modules_t *modules, fc_act_t *act) {
   fc_generation_t *generation =
       fc_generations_find(&modules->generations, act->name);
   fc_act_note_digest(act->before, generation);
-  // A name alone means all of its versions.
+  // A name without a version means all its versions.
   for (; generation;
        generation = fc_generations_find(&modules->generations, act->name)) {
     fc_acts_put_away(modules, generation);
@@ -425,8 +425,8 @@ void fc_acts_settle(fc_modules_t *modules, fc_act_t *act) {
   if (is_over(act)) end(modules, act);
 }
 
-// Begins the act. Sets act->ended if that was all: the act waits for no listing, file or
-// saving. A START is never ended here (fc_acts_on_scanned).
+// Begins the act. Sets act->ended if the act waits for no listing, file or saving. A
+// START does not end here (fc_acts_on_scanned).
 static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
                          fc_error_t *err) {
   if (is_decision(act)) return decide_version(modules, act, err);
@@ -448,8 +448,7 @@ static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
-// Begins the acts that had to wait, in the order they were asked for, until one of them
-// is in progress.
+// Begins waiting acts in the order of their requests, until one of them is in progress.
 static void start_waiting(fc_modules_t *modules) {
   while (!modules->acts && modules->waiting) {
     fc_act_t *act = modules->waiting;
@@ -484,9 +483,9 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
       return start(modules, act, err);
     }
   }
-  // The act waits and is not refused, because others wait already, or the act in
-  // progress only follows files, or this is a decision and one about another module
-  // is being saved.
+  // The act waits, and is not refused, in these cases: other acts wait already; the act
+  // in progress only follows files; or this act is a decision and one about another
+  // module is being saved.
   if (!is_decision(act)) FC_TRY(check_known(modules, act, err));
   fc_act_t **at = &modules->waiting;
   while (*at) at = &(*at)->next;
@@ -499,8 +498,8 @@ static void reload(fc_modules_t *modules, const char *by, bool follows) {
   fc_error_t error;
   if (modules->stopped) return;
   if (modules->acts) {
-    // A reload that somebody asked for is not replaced by one that only follows
-    // files, because its end is always logged.
+    // A requested reload is not replaced by one that only follows files, because the end
+    // of a requested one is always logged.
     if (modules->again && follows) return;
     modules->again = by;
     modules->again_follows = follows;

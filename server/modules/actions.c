@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What follows each event of a generation, by the action that step.def names; and the
-// pool's events. An action may raise the next event, and the end of an act may begin
-// another act, which can remove any generation: so that comes last.
+// Carries out the actions that step.def names for the events of generations, and handles
+// the pool's events. An action may raise the next event. The end of an act may begin
+// another act, which can remove any generation, so acts end last.
 #include "modules/act.h"
 #include "modules/demand.h"
 #include "modules/distrust.h"
@@ -53,7 +53,8 @@ static void try(fc_modules_t *modules, fc_generation_t *generation,
   }
 }
 
-// What is published in the place of another one cannot fail to be.
+// Publishing a generation in the place of another cannot fail, so on_replacing can be
+// called before it.
 static void tell_of_replacing(fc_modules_t *modules,
                               fc_generation_t *generation) {
   const fc_modules_events_t *events = &modules->events;
@@ -65,7 +66,7 @@ static void tell_of_replacing(fc_modules_t *modules,
 
 static fc_status_t publish(fc_modules_t *modules, fc_generation_t *generation,
                            fc_error_t *err) {
-  // The list of trusted files may have been read again meanwhile.
+  // The file of --trust may have been read again meanwhile.
   FC_TRY(fc_modules_admit(modules, generation->module, err));
   fc_rollback_keep(modules, generation);
   tell_of_replacing(modules, generation);
@@ -129,8 +130,8 @@ static void refuse(fc_modules_t *modules, fc_generation_t *generation,
                 fc_str(generation->error.message), fields, 3);
 }
 
-// Who has the key tells why the newest file does not serve. A file that only lacked
-// memory is not refused: there may be enough the next time.
+// Notes in the generation that has the key why the newest file does not serve. A file
+// that only lacked memory is not refused, because the next try may find enough.
 static void note_reason(fc_modules_t *modules, fc_generation_t *generation,
                         const fc_error_t *error) {
   fc_generation_t *other =
@@ -147,8 +148,9 @@ static void note_reason(fc_modules_t *modules, fc_generation_t *generation,
 }
 
 // If the generation was DESCRIBED before and only lacked memory, puts a new DESCRIBED one
-// in its place: the next request tries again. Returns true then, and `generation` may have
-// been freed. If there is no memory for a new one, it stays.
+// in its place, so that the next request tries again. Returns true in that case;
+// `generation` may have been freed. If there is no memory for a new one, the old one
+// stays.
 static bool put_back(fc_modules_t *modules, fc_generation_t *generation,
                      const fc_error_t *error) {
   fc_error_t ignored;
@@ -161,8 +163,8 @@ static bool put_back(fc_modules_t *modules, fc_generation_t *generation,
   return false;
 }
 
-// If another generation has its key, the failed one goes. If none has, it stays and tells
-// the reason itself. If the pool has parts of it, these take memory until FC_ON_RETIRED.
+// If another generation has the key, the failed one is removed. Otherwise it stays and
+// shows the reason itself. Parts of it in the pool take memory until FC_ON_RETIRED.
 static void fail(fc_modules_t *modules, fc_generation_t *generation,
                  const fc_error_t *error) {
   fc_generations_t *all = &modules->generations;
@@ -248,7 +250,7 @@ static void remove_generation(fc_modules_t *modules,
 
 // ---------------------------------------------------------------------------
 
-// The pair that was raised is not in step.def.
+// Reports that step.def has no row for the step and the event.
 static void complain(fc_modules_t *modules, fc_generation_t *generation,
                      const fc_error_t *error) {
   fc_log_field_t field = FC_LOG_TEXT("module", generation->claim.label);

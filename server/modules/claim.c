@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names table borrows the bytes of names from generations, so a name leads elsewhere
-// before its generation is freed.
+// The table of names borrows the names' bytes from generations. So a name must lead to
+// another generation before its generation is freed.
 #include "modules/claim.h"
 
 #include <stdio.h>
@@ -30,8 +30,9 @@ void fc_generations_prefer(const fc_generations_t *generations,
       decision && fc_str_equal(decision->version, generation->claim.version);
 }
 
-// A name leads to its version with the highest rank. 0: failed or drains; 1: is being
-// loaded and nobody waits for it; 2: can be called or waited for; 3: is also preferred.
+// A name leads to its version with the highest rank. 0: failed or draining; 1: being
+// loaded, and no request waits for it; 2: can be called or waited for; 3: is also
+// preferred.
 static int rank_of(const fc_generation_t *generation) {
   const bool usable = fc_generation_state(generation) == FC_GENERATION_READY ||
                       fc_generation_is_coming(generation);
@@ -45,9 +46,8 @@ static bool is_better(const fc_generation_t *a, const fc_generation_t *b) {
   return fc_version_compare(a->claim.version, b->claim.version) > 0;
 }
 
-// Makes `name`, which the table has, lead to a generation. The table borrows the name's
-// bytes, which must be in that generation: the one that the name led to before may be
-// freed.
+// Makes `name`, which is in the table, lead to a generation. The table borrows the name's
+// bytes from that generation, because the previous one may be freed.
 static void lead(fc_generations_t *generations, fc_str_t name,
                  const fc_generation_t *to) {
   const fc_status_t status =
@@ -55,7 +55,8 @@ static void lead(fc_generations_t *generations, fc_str_t name,
   FC_ASSERT(status == FC_OK);  // putting a name that is there takes no memory
 }
 
-// Where the name is in the order of names, or would be.
+// Returns the position of the name in the sorted names, or the position at which it would
+// be.
 static uint32_t place_of(const fc_generations_t *generations, fc_str_t name) {
   uint32_t low = 0, high = generations->name_count;
   while (low < high) {
@@ -70,7 +71,7 @@ static uint32_t place_of(const fc_generations_t *generations, fc_str_t name) {
   return low;
 }
 
-// The entry of a name that some current generation has.
+// Returns the entry of a name that a current generation has.
 static uint32_t *entry_of(const fc_generations_t *generations, fc_str_t name) {
   const uint32_t at = place_of(generations, name);
   FC_ASSERT(at < generations->name_count);
@@ -183,7 +184,7 @@ const fc_generation_t *fc_generations_nearest(
   return nearest;
 }
 
-// Sets *version, an alias, to the version that the module's policy has for it, if any.
+// If *version is an alias in the module's policy, replaces it by the alias's version.
 static void configured_alias(const fc_generations_t *generations, fc_str_t name,
                              fc_str_t *version) {
   const fc_generation_t *head = fc_generations_find(generations, name);
@@ -210,8 +211,8 @@ fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
                                           fc_str_t path) {
   fc_str_t name, version;
   fc_path_identify(path, &name, &version);
-  // Where a path gives no name, the path itself is the name, and may be longer
-  // than names.
+  // If a path contains no name, the path itself is the name, and may be longer than other
+  // names.
   return name.size > FC_MODULE_NAME_MAX
              ? fc_generations_find(generations, name)
              : fc_generations_find_version(generations, name, version);

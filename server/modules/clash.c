@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each module is compared, when it is loaded, with those that are open already: a pair is
-// found when the second of the two is loaded.
+// When a module is loaded, it is compared with all modules that are open. So a clash is
+// found when the second module of the pair is loaded.
 #include "modules/clash.h"
 
 // Bytes of MODULE.FUNCTION; longer names are not compared.
@@ -34,8 +34,8 @@ static const fc_generation_t *find_other(const clash_t *clash, fc_str_t name) {
              : NULL;
 }
 
-// Logs each way to read `model` as MODULE.FUNCTION of another module: any dot may be
-// the one between the two.
+// Logs each way to read `model` as MODULE.FUNCTION of another module: any dot may
+// separate module and function.
 static void check_pairs(const clash_t *clash, fc_str_t model) {
   for (size_t dot = 1; dot + 1 < model.size; dot++) {
     if (model.data[dot] != '.') continue;

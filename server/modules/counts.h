@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is counted of each function's calls, for /v2 and /metrics. The functions of a
-// generation have their counts in one array. A series takes much memory, and many lines
-// of /metrics, so only the first functions that are called have one of their own
-// (fc_all_series_t.most, and fc_series_take for long names); all others share one. The
-// loop's thread.
+// Counts of each function's calls, for /v2 and /metrics. The functions of a generation
+// have their counts in one array. A series takes much memory and many lines of /metrics.
+// So only the functions that are called first have their own (fc_all_series_t.most, and
+// fc_series_take for long names); all others share one. Loop thread.
 #ifndef FARCALL_SERVER_MODULES_COUNTS_H_
 #define FARCALL_SERVER_MODULES_COUNTS_H_
 
@@ -15,30 +14,30 @@
 // Place in `answers` of requests whose client left before the answer.
 #define FC_SERIES_LEFT FC_CODE_COUNT
 
-// Any number of calls up to FC_BATCH_CALLS divides it.
+// Divisible by every number of calls up to FC_BATCH_CALLS.
 #define FC_BATCH_PARTS 720720u
 #define FC_BATCH_SIZES 5  // 1, 2, and up to 4, 8 and 16 calls
 
 typedef struct fc_series_t {
-  // POSTs to the function by the code of their answer, but for those that only check
-  // their arguments; FC_CODE_NONE: with results.
+  // POSTs to the function by the code of their answer (FC_CODE_NONE: with results).
+  // Requests that only check their arguments do not count.
   uint64_t answers[FC_CODE_COUNT + 1];
   uint64_t received;  // bytes of the bodies of all these requests that arrived
   uint64_t sent;      // and of their answers
-  // Of calls with results: how many were computed with others, and, in parts of
-  // FC_BATCH_PARTS, each call's share of what a function was called for, by how many calls
-  // that were, and of rows that nobody sent.
+  // For calls with results. `joined`: calls that were computed in a batch. `executions`:
+  // how often the function was called, by the size of the batch; each call adds its
+  // share, in parts of FC_BATCH_PARTS. `padding`: the share of rows that no client sent.
   uint64_t joined;
   uint64_t executions[FC_BATCH_SIZES];
   uint64_t padding;
-  // Of calls with results, but for those in parts: from the first byte of the request
-  // to the answer, and the time in each stage.
+  // For calls with results that are not in parts: the time from the first byte of the
+  // request to the answer, and the time in each stage.
   fc_histogram_t duration;
   fc_histogram_t stages[FC_STAGE_COUNT];
-  // Sums of the same times of those in parts; the last one is from request to answer.
+  // Sums of the same times for calls in parts; the last one is from request to answer.
   uint64_t parts_ns[FC_STAGE_COUNT + 1];
-  // For each bucket of `duration`; NULL: no call belonged to a sampled trace, or there
-  // was no memory.
+  // One for each bucket of `duration`; NULL: no call belonged to a sampled trace, or
+  // there was no memory.
   fc_exemplar_t *exemplars;
 } fc_series_t;
 
@@ -56,8 +55,8 @@ typedef struct fc_size_counts_t {
 } fc_size_counts_t;
 
 // How many calls of one function succeeded or failed, and their times. A call counts
-// once it was admitted, even if its deadline passes in the queue or no worker can run it.
-// Calls that only check their arguments do not count.
+// after it was admitted, even if its deadline passes in the queue or no worker can run
+// it. Calls that only check their arguments do not count.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
   uint64_t executions;  // in parts of FC_BATCH_PARTS
@@ -72,23 +71,24 @@ typedef struct fc_function_counts_t {
   uint64_t encode_ns;
   uint64_t last_ns;         // when the last call ended, on fc_clock_ns' clock
   fc_size_counts_t *sizes;  // NULL: no call had rows, or there was no memory
-  // Its own, or the shared one; NULL: the next call takes one (fc_series_take).
+  // The function's own series or the shared one; NULL: the next call takes one
+  // (fc_series_take).
   fc_series_t *series;
 } fc_function_counts_t;
 
-// The series of a server. Zeroed but for `most`: there are none.
+// The series of a server. Zeroed, except `most`: there are no series.
 typedef struct fc_all_series_t {
   uint32_t most;        // functions that may have a series of their own
   uint32_t count;       // functions that have one
   fc_series_t *others;  // of all other functions; NULL: none was called
 } fc_all_series_t;
 
-// The series of a function that has none yet: one of its own while fewer than `most` have
-// one, and if `name_size`, the size of its names in /metrics, is at most FC_LIMIT_LABEL;
-// else the shared one. NULL: no memory.
+// Returns a series for a function that has none. The function gets its own series while
+// fewer than `most` functions have one, and if `name_size`, the size of its names in
+// /metrics, is at most FC_LIMIT_LABEL; otherwise it gets the shared one. NULL: no memory.
 fc_series_t *fc_series_take(fc_all_series_t *all, fc_allocator_t allocator,
                             size_t name_size);
-// A call took so long, and belongs to a trace that is sampled.
+// Notes a call with its time as an exemplar, if the call belongs to a sampled trace.
 void fc_series_note_trace(fc_series_t *series, fc_allocator_t allocator,
                           const fc_trace_t *trace, uint64_t spent_ns);
 // Counts the share of a call with results in what it was computed with.
@@ -99,15 +99,15 @@ void fc_counts_note_size(fc_function_counts_t *counts, fc_allocator_t allocator,
 // zeroed before the first. False: there is none.
 bool fc_counts_next_size(const fc_function_counts_t *counts,
                          fc_size_counts_t *size);
-// Gives up the series of `count` functions; what /v2 tells of them stays.
+// Releases the series of `count` functions; their counts for /v2 stay.
 void fc_counts_give_series(fc_all_series_t *all, fc_allocator_t allocator,
                            fc_function_counts_t *counts, size_t count);
-// Frees what `count` functions have, and their array. NULL is allowed.
+// Frees the data of `count` functions, and their array. NULL is allowed.
 void fc_counts_free(fc_all_series_t *all, fc_allocator_t allocator,
                     fc_function_counts_t *counts, size_t count);
 void fc_all_series_deinit(fc_all_series_t *all, fc_allocator_t allocator);
-// A hash of the names of a module's functions in their order. Counts are kept if the
-// next module of a generation has the same.
+// Returns a hash of the names of a module's functions, in order. Counts are kept if the
+// next module of a generation has the same hash.
 uint64_t fc_counts_names(const fc_module_t *module);
 
 #endif  // FARCALL_SERVER_MODULES_COUNTS_H_

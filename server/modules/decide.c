@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an act does, once all PATHs are listed: which files are loaded, which are
-// entered to be loaded when they are asked for, which modules go.
+// Decides, when all PATHs are listed, which files an act loads, which it enters to be
+// loaded on request, and which modules it unloads.
 #include "config/limits.h"
 #include "module/files.h"
 #include "modules/act.h"
@@ -20,8 +20,8 @@ void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at) {
   fc_free(modules->generations.allocator, gone);
 }
 
-// If there is no memory, the file is not remembered: an act that follows files
-// then loads it again as a new one.
+// If there is no memory, the file is not remembered. Then an act that follows files loads
+// it again as a new file.
 void fc_acts_put_away(fc_modules_t *modules,
                       const fc_generation_t *generation) {
   const fc_str_t path = generation->file.path;
@@ -36,10 +36,10 @@ void fc_acts_put_away(fc_modules_t *modules,
   modules->put_away = made;
 }
 
-// A DESCRIBED generation reads its file only when it is loaded, so a file that
-// was written to, or is to be opened otherwise, needs no new generation: the mark is
-// noted, and signatures that were read before are dropped. False: nothing was done,
-// because the generation is not DESCRIBED or there is no file.
+// A DESCRIBED generation reads its file only when it is loaded. So if the file or its
+// options change, no new generation is needed: the new mark is stored, and signatures
+// that were read before are dropped. False: nothing was done, because the generation is
+// not DESCRIBED or there is no file.
 static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   if (fc_generation_state(generation) != FC_GENERATION_DESCRIBED || !file->mark)
     return false;
@@ -63,8 +63,8 @@ static void note_file(fc_act_t *act, const fc_listed_t *file,
   fc_act_note_failure(act, name, error);
 }
 
-// The file has no generation of its own that could show the error. The act has it; at the
-// start the file's PATH counts as failed too, and the log says why.
+// The file has no generation that could show the error. So the act shows it; at the start
+// the file's PATH also counts as failed, and the log says why.
 static void note_failure(fc_modules_t *modules, fc_act_t *act,
                          const fc_load_t *load, const fc_listed_t *file,
                          const fc_error_t *error) {
@@ -94,9 +94,9 @@ static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
   return fc_modules_begin(modules, file, load->generation, act, err);
 }
 
-// A file that replaces a module in service is loaded at once, also with
-// --load=demand, so that no request waits. When --module-memory is used up, an
-// act on all modules enters a file that replaces none as DESCRIBED instead of failing.
+// A file that replaces a module in service is loaded at once, even with --load=demand, so
+// that no request waits. If --module-memory is used up, an act on all modules enters a
+// new file as DESCRIBED instead of failing.
 static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
                   const fc_listed_t *file, fc_generation_t *other) {
   fc_error_t error;
@@ -111,7 +111,8 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
              error.code == FC_CODE_MEMORY_BUDGET) {
     describe(modules, act, load, file);
   } else {
-    // The module in service goes on; its error says why the newer file does not.
+    // The module in service goes on serving; its error says why the newer file does not
+    // serve.
     if (served) {
       other->error = error;
       other->file.refused = file->mark;
@@ -135,8 +136,8 @@ static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
   if (twin) twin->settled = act->serial;
 }
 
-// The file is as it was when the generation was loaded, so the error of a state that it
-// had in between is out of date.
+// The file is the same as when the generation was loaded, so the error of a version in
+// between is out of date.
 static void keep(fc_act_t *act, fc_generation_t *generation) {
   act->unchanged++;
   fc_error_reset(&generation->error);
@@ -150,7 +151,7 @@ static bool is_served_as(const fc_generation_t *generation,
          generation->file.mark == file->mark;
 }
 
-// `path` is the file's own, or its variant's, which is in the same folder.
+// `path` is that of the file or of its variant, which is in the same folder.
 static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
                        fc_str_t path) {
   if (!modules->watch) return false;
@@ -159,10 +160,10 @@ static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
                                                    fc_path_file(path));
 }
 
-// Does an act that follows files leave this file alone? It does if the file is empty or
-// being written, if it was refused as it is now, if it is gone while `other` has no
-// refused file (both marks are 0), or if its module was unloaded by request and the file
-// has not changed since. The next change of the file begins another such act.
+// Does an act that follows files skip this file now? It does in these cases: the file is
+// empty or being written; this state of the file was refused; the file does not exist,
+// and `other` has no refused file (both marks are 0); its module was unloaded by request
+// and the file has not changed since. The next change of the file begins another act.
 static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
                       const fc_generation_t *other, const fc_listed_t *file) {
   if (!act->follows) return false;
@@ -183,16 +184,16 @@ static bool is_refused(const fc_modules_t *modules, const fc_listed_t *file) {
                           file->mark);
 }
 
-// Is the file refused, has its module no current generation of its version, and may the
-// act look at the file now (must_wait)?
+// Is the file refused, without a current generation of its version, and may the act look
+// at it now (must_wait)?
 static bool is_left_out(fc_modules_t *modules, const fc_act_t *act,
                         const fc_listed_t *file) {
   return !fc_generations_find_path(&modules->generations, file->path) &&
          is_refused(modules, file) && !must_wait(modules, act, NULL, file);
 }
 
-// A file that is left out counts as unchanged while the name leads to another version.
-// If it was the only version, it is entered as failed, so that requests are told why.
+// A refused file counts as unchanged while the name leads to another version. If it was
+// the only version, it is entered as failed, so that requests get the reason.
 static void leave_out(fc_modules_t *modules, fc_act_t *act,
                       const fc_load_t *load, const fc_listed_t *file) {
   fc_str_t name, version;
@@ -230,8 +231,8 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
   else begin(modules, act, load, file, other);
 }
 
-// Unloads a module that no PATH names any more. Those of a PATH that could not be listed
-// stay.
+// Unloads a module that no PATH names any more. Modules of a PATH that could not be
+// listed stay.
 static void unload_if_gone(fc_modules_t *modules, fc_act_t *act,
                            fc_generation_t *generation) {
   if (!generation || generation->file.origin == FC_PATH_NONE ||
@@ -246,8 +247,8 @@ static void unload_if_gone(fc_modules_t *modules, fc_act_t *act,
   fc_generations_drain(&modules->generations, generation);
 }
 
-// Keeps what was loaded from a directory that cannot be read: its files may still be
-// there.
+// Keeps modules that were loaded from a directory that cannot be read: their files may
+// still exist.
 static void keep_unread(const fc_modules_t *modules, const fc_act_t *act,
                         const fc_unread_t *unread) {
   const fc_str_t folder = unread->folder;
@@ -274,7 +275,7 @@ static void note_listed(fc_modules_t *modules, const fc_act_t *act,
 }
 
 // ---------------------------------------------------------------------------
-// All of them, in steps: each passes through all listed files, or all generations
+// All modules, in steps: each step goes through all listed files, or all generations
 
 typedef enum step_t {
   STEP_NOTE,      // which generations have files
@@ -289,7 +290,7 @@ static void begin_step(fc_act_t *act, step_t step) {
   act->at = 0;
 }
 
-// The file that the step has come to. NULL: the step is over.
+// Returns the next file of the step. NULL: the step is over.
 static const fc_listed_t *next_file(fc_act_t *act, const fc_load_t **out_load) {
   while (act->load && act->at >= act->load->listing.count) {
     act->load = act->load->next;
@@ -300,7 +301,7 @@ static const fc_listed_t *next_file(fc_act_t *act, const fc_load_t **out_load) {
   return &act->load->listing.files[act->at++];
 }
 
-// Looks at one generation. False: the step is over.
+// Checks one generation. False: the step is over.
 static bool unload_next(fc_modules_t *modules, fc_act_t *act) {
   const fc_generations_t *generations = &modules->generations;
   if (act->at >= generations->count) return false;
@@ -308,7 +309,7 @@ static bool unload_next(fc_modules_t *modules, fc_act_t *act) {
   return true;
 }
 
-// Looks at one file. False: the step is over.
+// Checks one file. False: the step is over.
 static bool look_at_next(fc_modules_t *modules, fc_act_t *act) {
   const fc_load_t *load = NULL;
   const fc_listed_t *file = next_file(act, &load);
@@ -319,12 +320,12 @@ static bool look_at_next(fc_modules_t *modules, fc_act_t *act) {
   return true;
 }
 
-// What of the act's outcome costs more than a look: files begun, entered or let go.
+// Returns how many files were begun, entered or unloaded. These cost more than a check.
 static uint32_t changes(const fc_act_t *act) {
   return act->pending + act->described + act->unloaded + act->failed;
 }
 
-// Goes on deciding for one turn of the loop. True: all is decided.
+// Continues deciding for one turn of the loop. True: everything is decided.
 static bool decide_some(fc_modules_t *modules, fc_act_t *act) {
   uint32_t cost = 0;
   while (cost < FC_LIMIT_DECIDES) {
@@ -385,9 +386,9 @@ static bool is_named(const fc_act_t *act, fc_str_t path, fc_str_t *out_name,
                       *out_version);
 }
 
-// Finds the file of the module that the act names: that of the highest version. If
-// several files have that version, it is the one at `had`, from which the module was
-// loaded last, else the first.
+// Finds the file of the module that the act names, with the highest version. If several
+// files have that version, returns the one at `had`, from which the module was loaded
+// last, else the first.
 static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
                                     const fc_load_t **out_load,
                                     fc_str_t *out_nearest) {
@@ -413,7 +414,7 @@ static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
   return found;
 }
 
-// A directory of the module that cannot be read; NULL: none.
+// Finds an unreadable directory of the module; NULL: none.
 static const fc_unread_t *find_unread(const fc_act_t *act) {
   fc_str_t name = act->name;
   name = fc_str_take(&name, '@');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// To make room for a file, what is kept for going back is dropped first. Then other
-// modules are put back: each gets a new generation, which is only DESCRIBED, and its
-// loaded generation drains. The memory of that one counts until its processes have ended;
-// only then is the file that needs the room opened.
+// To make room for a file, modules that are kept for rollbacks are dropped first. Then
+// other modules are unloaded: each gets a new generation, which is only DESCRIBED, and
+// its loaded generation drains. Memory of a draining generation counts until its
+// processes have ended; only then is the waiting file opened.
 #include "modules/demand.h"
 
 #include "config/limits.h"
@@ -43,7 +43,7 @@ static void wake_one(fc_modules_t *modules, fc_waiter_t *waiter) {
   modules->events.wake(modules->events.context);
 }
 
-// Is the waiting over? It is when what the waiter wants is there, or can come no more.
+// Is the wait over? It is when what the waiter wants has come, or cannot come any more.
 static bool is_served(const fc_waiter_t *waiter) {
   const fc_generation_t *generation = waiter->generation;
   return !fc_generation_is_coming(generation) ||
@@ -116,8 +116,8 @@ static void expire_waiters(fc_modules_t *modules, uint64_t now_ns) {
 }
 
 // ---------------------------------------------------------------------------
-// Descriptions. A few are kept, because a request looks its module up twice:
-// once to find out what its path names, and once to answer.
+// Descriptions. A few are kept, because a request looks up its module twice: once to
+// resolve its path, and once to answer.
 
 static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   fc_generation_t *generation =
@@ -130,9 +130,9 @@ static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   generation->module = NULL;
 }
 
-// Notes a description, and drops others: the oldest of FC_LIMIT_DESCRIBED, and those with
-// which the files of this and all newer ones take more than FC_LIMIT_DESCRIBED_BYTES. The
-// file of a description is in memory with it.
+// Notes a description, and drops others: the oldest if there are more than
+// FC_LIMIT_DESCRIBED, and the oldest while the files of all newer ones and this one
+// exceed FC_LIMIT_DESCRIBED_BYTES. A description keeps its file in memory.
 static void keep_description(fc_modules_t *modules,
                              const fc_generation_t *generation) {
   const uint32_t next = modules->described_next++;
@@ -150,7 +150,8 @@ static void keep_description(fc_modules_t *modules,
   }
 }
 
-// The signatures are not wanted: the generation drains, failed, or has them by now.
+// The signatures are no longer needed: the generation drains, failed, or has them
+// already.
 static void drop_description(fc_modules_t *modules,
                              fc_generation_t *generation) {
   fc_demand_wake(modules, generation);
@@ -172,7 +173,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   if (stale && described && describe(modules, generation, &error) == FC_OK) {
     return;
   }
-  // The list of trusted files may have been read again meanwhile.
+  // The file of --trust may have been read again meanwhile.
   if (load->status == FC_OK) {
     load->status = fc_modules_admit(modules, load->module, &load->error);
   }
@@ -197,9 +198,9 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 // ---------------------------------------------------------------------------
 // Room
 
-// May this generation be unloaded to make room for `beside` (NULL: for nothing
-// in particular)? Not while a request holds it, not if it is pinned or could not be
-// loaded again, and not if it has the key of `beside`: it serves until `beside` is ready.
+// May this generation be unloaded to make room for `beside` (NULL: for no particular
+// one)? Not while a request holds it; not if it is pinned or could not be loaded again;
+// and not if it has the key of `beside`, because it serves until `beside` is ready.
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
   return generation->holds == 0 && !generation->policy->pin &&
@@ -207,8 +208,8 @@ static bool may_go(const fc_generation_t *generation,
          !(beside && fc_str_equal(generation->claim.key, beside->claim.key));
 }
 
-// May what the generation keeps to go back to be given up? Not if it is going back. It
-// is given up before any module is unloaded.
+// May the generation's module for a rollback be dropped? Not if it is going back. Such
+// modules are dropped before any module is unloaded.
 static bool may_forget(const fc_generation_t *generation) {
   return generation->fallback.module && !generation->fallback.crashes;
 }
@@ -255,13 +256,13 @@ static bool unload(fc_modules_t *modules, fc_generation_t *generation,
   return true;
 }
 
-// Bytes that modules will take once those that drain are gone.
+// Returns how many bytes modules will take when the draining ones are freed.
 static uint64_t taken(const fc_modules_t *modules) {
   return modules->generations.bytes - modules->generations.leaving;
 }
 
-// Bytes that modules may take by estimate. A 16th of --module-memory is kept free for
-// modules that turn out to take more.
+// Returns how many bytes modules may take by estimate. A 16th of --module-memory is kept
+// free for modules that take more than estimated.
 static uint64_t room(const fc_modules_t *modules) {
   return modules->options.memory - modules->options.memory / 16;
 }
@@ -286,9 +287,9 @@ static fc_status_t check_room(const fc_modules_t *modules,
       (unsigned long long)limit, (unsigned long long)(left - need));
 }
 
-// Makes `need` bytes free as far as possible: first gives up what modules keep to go back
-// to, then unloads modules. After FC_LIMIT_UNLOADS of them, or when one cannot be
-// unloaded, look_ns is set to 0, so that the next look goes on.
+// Frees `need` bytes if possible: first drops modules that are kept for rollbacks, then
+// unloads modules. After FC_LIMIT_UNLOADS of them, or if one cannot be unloaded, sets
+// look_ns to 0, so that the next look goes on.
 static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
                       uint64_t need, const char *why) {
   fc_generation_t *next;
@@ -390,9 +391,9 @@ void fc_demand_stop(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // Time
 
-// Measures what a generation takes; it counts as at least `least` bytes, because a
-// process takes less before its first call than after it. What the generation takes
-// beside its file goes into the average by which the next modules are estimated.
+// Measures the memory of a generation, and counts at least `least` bytes, because a
+// process takes less before its first call than after it. The memory besides the file
+// goes into the average from which the next modules are estimated.
 static void weigh(fc_modules_t *modules, fc_generation_t *generation,
                   uint64_t least) {
   const uint64_t bytes = fc_modules_memory(modules, generation);
@@ -431,8 +432,8 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
     make_room(modules, NULL, 0, "they have grown");
   }
   uint32_t left = FC_LIMIT_UNLOADS;
-  // The list is in the order of used_ns, and one time is for all: the first that has not
-  // been idle for so long ends the search.
+  // The list is sorted by used_ns, and the limit is the same for all: the search ends at
+  // the first that has not been idle for so long.
   for (g = all->oldest; idle_ns && g && g->used_ns + idle_ns <= now_ns;
        g = next) {
     next = g->newer;
@@ -442,8 +443,7 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
       break;
     }
   }
-  // Modules may take less than was estimated, so a file that waits for room may
-  // have it.
+  // Modules may take less than estimated, so a waiting file may now have room.
   if (modules->wanted_first) modules->events.wake(modules->events.context);
 }
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// After the sums of --trust were read again: unloads the modules whose sum is gone. The
-// loop's thread.
+// Unloads modules whose sum is missing after --trust was read again. Loop thread.
 #ifndef FARCALL_SERVER_MODULES_DISTRUST_H_
 #define FARCALL_SERVER_MODULES_DISTRUST_H_
 
 #include "modules/modules.h"
 
-// Asks options.open.admit about a module that is open, which may have been opened before
-// the sums changed.
+// Asks options.open.admit again about an open module, because the sums may have changed
+// since it was opened.
 fc_status_t fc_modules_admit(const fc_modules_t *modules,
                              const fc_module_t *module,
                              fc_error_t *err) FC_MUST_CHECK;
-// Unloads the modules that may not be loaded any more; calls that were accepted go on to
-// their end. A module that is still being loaded or described is refused when that is
-// done (fc_modules_on_added, fc_demand_on_described).
+// Unloads the modules that may no longer be loaded; accepted calls run to their end. A
+// module that is still being loaded or described is refused when that is done
+// (fc_modules_on_added, fc_demand_on_described).
 void fc_modules_distrust(fc_modules_t *modules);
 
 #endif  // FARCALL_SERVER_MODULES_DISTRUST_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of pointers: a generation never moves, and its index is used again
-// only after it was removed.
+// The table has pointers: a generation never moves, and its index is reused only after it
+// was removed.
 #include "modules/generation.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
 }
 
 // ---------------------------------------------------------------------------
-// Those that are READY, in the order in which they were asked for
+// READY generations, in the order of their last use
 
 static void link_newest(fc_generations_t *generations,
                         fc_generation_t *generation) {
@@ -151,7 +151,7 @@ static void go_to(fc_generations_t *generations, fc_generation_t *generation,
 // ---------------------------------------------------------------------------
 // Events
 
-// Tells of a pair that is not in the table, by an act of its own.
+// Reports a pair of step and event that the table lacks, by the action FC_DO_NONE.
 static void complain(fc_generations_t *generations, fc_generation_t *generation,
                      fc_step_event_t event) {
   fc_error_t error;
@@ -179,8 +179,8 @@ void fc_generations_raise(fc_generations_t *generations,
                    (fc_step_action_t)row->action, error);
 }
 
-// What had the key drains before the event, because what follows that can begin an act,
-// which looks at all generations.
+// The previous generation of the key drains before the event, because an action of the
+// event can begin an act, which looks at all generations.
 static fc_status_t take_name(fc_generations_t *generations,
                              fc_generation_t *generation, fc_step_event_t event,
                              fc_error_t *err) {
@@ -215,7 +215,7 @@ void fc_generations_note_failure(fc_generations_t *generations,
   fc_module_release(generation->module);
   generation->module = NULL;
   if (generation->claim.current) return;
-  // If there is no memory, it is not found again, and goes with the next act.
+  // If there is no memory, it is not found by its path, and the next act removes it.
   const fc_status_t status = fc_name_table_put(
       &generations->twins, generation->file.path, generation->index, NULL);
   (void)status;
@@ -326,8 +326,8 @@ void fc_generation_list_functions(const fc_generation_t *generation, char *out,
   }
 }
 
-// Makes the counts and the series of a function that has no series: no call of it was
-// counted, or its series was given up. NULL: there is no memory.
+// Makes the counts and the series of a function that has no series: no call was counted,
+// or its series was released. NULL: there is no memory.
 static fc_function_counts_t *begin_count(fc_generations_t *generations,
                                          fc_generation_t *generation,
                                          uint32_t function) {
@@ -363,8 +363,8 @@ void fc_generations_set_module(fc_generations_t *generations,
   generation->module = take_module;
   generation->kind = fc_module_get_kind(take_module);
   if (!generation->counts) return;
-  // The author of a module can choose names of the same hash, so the count of functions
-  // is compared too: the array must not be indexed past its end.
+  // The author of a module can choose names with the same hash, so the number of
+  // functions is compared too: the array must not be indexed past its end.
   if (generation->count_size != fc_module_function_count(take_module) ||
       generation->count_names != fc_counts_names(take_module)) {
     drop_counts(generations, generation);

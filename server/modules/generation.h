@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The modules a server has, in time. A module name has generations: each is one
-// load of a file, and its module never changes once it is ready. A call holds the
-// generation it was routed to, so a newer one may take over the name at any
-// moment without the call noticing. The loop's thread.
+// The modules of a server over time. A module name has generations: each is one load of a
+// file, and its module never changes once it is ready. A call holds its generation, so a
+// newer one may take over the name at any moment without affecting the call. Loop thread.
 #ifndef FARCALL_SERVER_MODULES_GENERATION_H_
 #define FARCALL_SERVER_MODULES_GENERATION_H_
 
@@ -15,34 +14,34 @@
 
 #define FC_PATH_NONE UINT32_MAX
 
-// The file that the generation is of. Written where files are entered and acts decide
-// (modules.c, decide.c).
+// The generation's file. Written where files are entered and acts decide (modules.c,
+// decide.c).
 typedef struct fc_generation_file_t {
   fc_str_t path;
-  // Position of the PATH that names the file; FC_PATH_NONE: none does.
+  // Position of the PATH that names the file; FC_PATH_NONE: no PATH does.
   uint32_t origin;
   uint64_t mark;  // as in fc_listed_t
   uint64_t size;  // when it was listed, bytes
-  // Mark of the newest file of its key that could not be loaded or was rolled back; 0:
-  // none.
+  // Mark of the newest file with the same key that could not be loaded or was rolled
+  // back; 0: none.
   uint64_t refused;
   bool anew;  // the policy has changed since the file was opened or hosted
   // The loader was asked to hash the file; it is not asked again.
   bool hash_asked;
 } fc_generation_file_t;
 
-// The names that the generation claims, and whether they lead to it. Written by claim.c
-// alone.
+// The names that the generation claims, and whether they lead to it. Written only by
+// claim.c.
 typedef struct fc_generation_claim_t {
   fc_str_t name;     // of the module; the path itself, if that gives no name
   fc_str_t version;  // of the module
   fc_str_t key;      // name@version
   fc_str_t label;    // the key, or the name where a file has no version
   bool current;      // the key leads to it
-  // Links a ring: the current generations of one name, one for each version.
+  // Links a ring of the current generations of one name, one for each version.
   struct fc_generation_t *sibling;
-  // A request promoted it, or went back to it: its name leads to it if it can be called
-  // or waited for, whatever higher versions there are.
+  // A request promoted this version, or rolled back to it. Then the name leads to it if
+  // it can be called or waited for, even if there are higher versions.
   bool preferred;
 } fc_generation_claim_t;
 
@@ -52,18 +51,18 @@ typedef enum fc_reading_state_t {
   FC_READING_STALE,  // its file or policy has changed since, so they are read again
 } fc_reading_state_t;
 
-// What a generation keeps of its loading; how far that has come is fc_generation_t.step.
-// Written where loading begins and ends (demand.c, actions.c, retry.c).
+// The state of the generation's loading; fc_generation_t.step has the progress. Written
+// where loading begins and ends (demand.c, actions.c, retry.c).
 typedef struct fc_generation_loading_t {
   uint32_t
       files;  // descriptors reserved for it (fc_modules_events_t.on_opened)
   uint8_t reading;  // fc_reading_state_t: the loader reads its signatures
-  // It was DESCRIBED before its loading began, so requests for it wait.
+  // The generation was DESCRIBED before its loading began, so requests for it wait.
   bool demanded;
-  // It is loaded in the place of a FAILED one (retry.h).
+  // The generation is a new try for a FAILED one (retry.h).
   bool is_retry;
-  // Failures in a row for a reason from outside, and when its file may be loaded again
-  // (retry.h); 0: at any time.
+  // The number of failures in a row for an outside reason, and the time from which its
+  // file may be loaded again (retry.h); 0: at any time.
   uint32_t retries;
   uint64_t retry_ns;
   struct fc_generation_t *next_wanted;  // the next one that waits for room
@@ -71,7 +70,7 @@ typedef struct fc_generation_loading_t {
   struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none
 } fc_generation_loading_t;
 
-// What the generation may go back to. Written by rollback.c alone, but for `goes_back`.
+// What the generation may roll back to. Written only by rollback.c, except `goes_back`.
 typedef struct fc_generation_fallback_t {
   fc_module_t *module;  // served the key before, may serve again; NULL: none
   uint64_t mark;        // of the file of `module`
@@ -82,7 +81,8 @@ typedef struct fc_generation_fallback_t {
   bool
       fileless;  // it was brought back: in the place of its file is a refused one
   uint64_t since_ns;  // when this generation's file began to serve
-  // Crashes for which it is to go back, in how many calls; 0: it is not.
+  // If the generation is to go back: the number of its crashes, and of the calls in which
+  // they occurred; 0: it is not.
   uint64_t crashes;
   uint64_t crash_calls;
 } fc_generation_fallback_t;
@@ -91,14 +91,14 @@ typedef struct fc_generation_t {
   uint32_t index;   // calls and the pool name the generation by this
   uint64_t serial;  // counts all generations of a server, from 1
   uint8_t step;     // fc_step_t
-  // Its module runs in processes of its own. Decided when the file is opened, because a
-  // file for threads is opened otherwise.
+  // The module runs in its own processes. This is decided when the file is opened,
+  // because a file for threads is opened differently.
   bool in_process;
   uint32_t
       holds;  // by calls, and by all else that needs the generation to stay
   uint64_t bytes;    // what it takes of --module-memory (demand.h), bytes
   uint64_t used_ns;  // when it was last asked for
-  // The neighbours among those that are READY, by used_ns.
+  // The neighbours among the READY generations, by used_ns.
   struct fc_generation_t *older;
   struct fc_generation_t *newer;
   uint64_t listed;   // serial of the last act whose listings have its file
@@ -110,35 +110,35 @@ typedef struct fc_generation_t {
 
   const struct fc_module_policy_t *policy;  // of its version; borrowed
   const char *kind;  // "native", "vm", or "" when unknown
-  // NULL before the file was opened, and after a failure. While the state is
-  // LOADING or DESCRIBED, requests are allowed to use the module's signatures alone;
-  // while the state is DESCRIBED, a later turn of the loop can release the module.
+  // NULL before the file was opened, and after a failure. While the state is LOADING or
+  // DESCRIBED, requests may use only the module's signatures. While it is DESCRIBED, a
+  // later turn of the loop can release the module.
   fc_module_t *module;
   // Why the generation failed. While it serves: why the newest file of its key, or a
-  // higher version, does not serve. While it is DESCRIBED: what was missing, such
-  // as memory, when its file was last opened; the next request opens the file again. The
-  // code is FC_CODE_NONE if there is nothing to tell.
+  // higher version, does not serve. While it is DESCRIBED: what was missing, such as
+  // memory, when its file was last opened; the next request opens the file again. The
+  // code is FC_CODE_NONE if there is no error.
   fc_error_t error;
-  // Calls asked of it. A generation that takes the place of an unloaded one goes on
-  // counting (fc_demand_put_back), here and in `counts`.
+  // The number of requested calls. A generation that replaces an unloaded one continues
+  // the count (fc_demand_put_back), here and in `counts`.
   uint64_t calls;
-  // When a call of it was last refused because too many waited, and when one last ran out
-  // of memory; 0: never.
+  // When a call was last refused because too many waited, and when a call last ran out of
+  // memory; 0: never.
   uint64_t overloaded_ns;
   uint64_t memory_ns;
-  // By the function's index; NULL before the first call was counted.
+  // Counts by the function's index; NULL before the first call was counted.
   fc_function_counts_t *counts;
   size_t count_size;     // of `counts`
   uint64_t count_names;  // fc_counts_names of the module they are of
   char text[];           // the path, and the key
 } fc_generation_t;
 
-// Does what follows an event. `error` is the reason of FC_ON_FAILED and _REFUSED, else
-// NULL. The generation may be gone afterwards.
+// Carries out the action of an event. `error` is the reason of FC_ON_FAILED and _REFUSED,
+// else NULL. The generation may be freed afterwards.
 typedef void fc_step_act_t(void *context, struct fc_generation_t *generation,
                            fc_step_action_t action, const fc_error_t *error);
 
-// A new table is all zero but for the allocator, series.most, act and context.
+// A new table is all zero, except the allocator, series.most, act and context.
 typedef struct fc_generations_t {
   fc_allocator_t allocator;
   fc_generation_t **places;  // by index; NULL: free
@@ -146,26 +146,25 @@ typedef struct fc_generations_t {
   uint32_t used;
   uint64_t made;        // generations entered, ever
   uint32_t first_free;  // no place below this index is free
-  // From names to indices of current generations. There is an entry for each
-  // key, and one for each name, which leads to the best of its versions
-  // (fc_generations_find).
+  // Maps names to indices of current generations. There is an entry for each key, and one
+  // for each name, which leads to the best of its versions (fc_generations_find).
   fc_name_table_t names;
-  // From paths to generations that have FAILED and are not current: each says why its
-  // file is not served.
+  // Maps paths to FAILED generations that are not current: each says why its file is not
+  // served.
   fc_name_table_t twins;
-  // One current generation of each name, in the order of names; in its memory is room
-  // for as many as there are places.
+  // One current generation of each name, sorted by name. The memory has room for as many
+  // as there are places.
   uint32_t *order;
   uint32_t name_count;
-  // Of those that are READY, the one asked for the longest time ago.
+  // The least recently used READY generation.
   fc_generation_t *oldest;
-  fc_generation_t *newest;   // of those that are READY, the one asked for last
+  fc_generation_t *newest;   // the most recently used READY generation
   uint64_t bytes;            // what all generations take (demand.h)
   uint64_t leaving;          // the part of `bytes` that draining ones take
   uint64_t changes;          // of states
   fc_decision_t *decisions;  // about names, aliases and refused files; owned
   fc_all_series_t series;    // of the functions of all generations
-  // Any function below that may change a step may call this before it returns.
+  // Any function below that may change a step may call `act` before it returns.
   fc_step_act_t *act;
   void *context;
 } fc_generations_t;
@@ -175,19 +174,19 @@ void fc_generations_deinit(fc_generations_t *generations);
 
 // Enters a generation of the module at `path`. If no other generation has its key, the
 // key leads to it at once; otherwise only after fc_generations_publish or _describe.
-// `kind` is static. FC_CODE_OUT_OF_MEMORY.
+// `kind` must be static. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  const char *kind,
                                  fc_generation_t **out_generation,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Something has happened to the generation: it goes to the step that the table of
-// step.def has for that, and what follows is done. If the table has none, that is a
-// mistake of the server: builds for tests end, others log it and do nothing.
+// Raises an event of the generation: it changes to the step that step.def has for the
+// event, and the action of the row is carried out. If step.def has no such row, the
+// server has a bug: builds for tests abort, others log it and do nothing.
 void fc_generations_raise(fc_generations_t *generations,
                           fc_generation_t *generation, fc_step_event_t event,
                           const fc_error_t *error);
-// Raises FC_ON_PASSED: the generation is READY, from now on its key leads to it, and the
-// generation that had the key drains. On FC_CODE_OUT_OF_MEMORY nothing has changed.
+// Raises FC_ON_PASSED: the generation becomes READY, its key leads to it, and the
+// previous generation of the key drains. FC_CODE_OUT_OF_MEMORY: nothing has changed.
 fc_status_t fc_generations_publish(fc_generations_t *generations,
                                    fc_generation_t *generation,
                                    fc_error_t *err) FC_MUST_CHECK;
@@ -195,79 +194,79 @@ fc_status_t fc_generations_publish(fc_generations_t *generations,
 fc_status_t fc_generations_describe(fc_generations_t *generations,
                                     fc_generation_t *generation,
                                     fc_error_t *err) FC_MUST_CHECK;
-// The generation has FAILED: releases its module and notes the reason. If its key leads
-// to it, requests are told the reason.
+// Releases the module of a FAILED generation and notes the reason. If its key leads to
+// it, requests get the reason.
 void fc_generations_note_failure(fc_generations_t *generations,
                                  fc_generation_t *generation,
                                  const fc_error_t *error);
 // Raises FC_ON_DROPPED: the generation drains, and its key no longer leads to it. It may
-// be gone afterwards.
+// be freed afterwards.
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation);
-// The generation drains: raises FC_ON_RELEASED if nobody holds it. It may be gone
+// For a draining generation: raises FC_ON_RELEASED if nobody holds it. It may be freed
 // afterwards.
 void fc_generations_let_go(fc_generations_t *generations,
                            fc_generation_t *generation);
-// Takes a generation out of the table and frees it. Nobody may hold it.
+// Removes a generation from the table and frees it. Nobody may hold it.
 void fc_generations_remove(fc_generations_t *generations,
                            fc_generation_t *generation);
 
-// The generation with this index, NULL if none. It stays until it is removed.
+// Returns the generation with this index, NULL if none. It stays until it is removed.
 static inline fc_generation_t *fc_generations_at(
     const fc_generations_t *generations, uint32_t index) {
   return index < generations->count ? generations->places[index] : NULL;
 }
-// The current generation of a name, or of "name@version"; NULL if there is
-// none. A name leads to its preferred version if that can be called or waited for, else
-// to the highest version that can be. If none can be, it leads to the highest one that
-// is loading, else to the highest one that failed.
+// Returns the current generation of a name, or of "name@version"; NULL if there is none.
+// A name leads to its preferred version if that can be called or waited for, else to the
+// highest version that can be. If none can be, it leads to the highest loading version,
+// else to the highest failed one.
 fc_generation_t *fc_generations_find(const fc_generations_t *generations,
                                      fc_str_t name);
-// The generation that says why the file at `path` is not served: it has failed, and
-// another one has its version. NULL: there is none.
+// Returns the generation that says why the file at `path` is not served: it failed, and
+// another generation has its version. NULL: there is none.
 fc_generation_t *fc_generations_find_twin(const fc_generations_t *generations,
                                           fc_str_t path);
-// The current generation of the version that a path is of, NULL if there is none.
+// Returns the current generation of the version in a path, NULL if there is none.
 fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
                                           fc_str_t path);
-// The current generation of a name and a version; `version` may be an alias. NULL if
-// there is none.
+// Returns the current generation of a name and a version; `version` may be an alias. NULL
+// if there is none.
 fc_generation_t *fc_generations_find_version(
     const fc_generations_t *generations, fc_str_t name, fc_str_t version);
-// Sets the generation's `preferred` as `decisions` have it.
+// Sets the generation's `preferred` from `decisions`.
 void fc_generations_prefer(const fc_generations_t *generations,
                            fc_generation_t *generation);
-// Finds anew which version a name leads to, after the state or `preferred` of one of them
-// has changed. `generation` is any current one of the name.
+// Determines again which version a name leads to, after the state or `preferred` of one
+// of its versions has changed. `generation` is any current one of the name.
 void fc_generations_settle_name(fc_generations_t *generations,
                                 const fc_generation_t *generation);
-// The current generation whose name is nearest, for "did you mean"; NULL if none is
-// near. Looks at the FC_NEAREST_MAX names that stand next to the wanted one in their
-// order, so what it costs does not grow with the modules. Of more names than that, one
+// Returns the current generation with the nearest name, for "did you mean"; NULL if none
+// is near. Looks only at the FC_NEAREST_MAX names next to the wanted one in sorted order,
+// so the cost does not grow with the number of modules. If there are more names, a name
 // that was misspelt at its beginning may not be found.
 const fc_generation_t *fc_generations_nearest(
     const fc_generations_t *generations, fc_nearest_t *search);
 
-// The counts of a function, zero at first, and with a series. NULL: there is no memory
-// for them.
+// Returns the counts of a function, zero at first, with a series. NULL: there is no
+// memory.
 fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function);
 
-// The same without making any, and perhaps without a series; NULL if no call of the
-// generation was counted.
+// Returns the same without making any, and perhaps without a series; NULL if no call of
+// the generation was counted.
 static inline const fc_function_counts_t *fc_generation_counts(
     const fc_generation_t *generation, size_t function) {
   return function < generation->count_size ? &generation->counts[function]
                                            : NULL;
 }
-// Gives the generation a module, in the place of the one it may have. If the functions
-// are not those that were counted, the counts are dropped.
+// Sets the generation's module, replacing an earlier one. If its functions are not the
+// counted ones, the counts are dropped.
 void fc_generations_set_module(fc_generations_t *generations,
                                fc_generation_t *generation,
                                fc_module_t *take_module);
-// Hands the counts of a generation that is unloaded to the one in its place, which
-// has none. Their series are given up.
+// Moves the counts of an unloaded generation to the one in its place, which has none.
+// Their series are released.
 void fc_generations_pass_counts(fc_generations_t *generations,
                                 fc_generation_t *from, fc_generation_t *to);
 
@@ -287,36 +286,38 @@ static inline bool fc_generation_is_coming(const fc_generation_t *generation) {
   return state == FC_GENERATION_DESCRIBED ||
          (state == FC_GENERATION_LOADING && generation->loading.demanded);
 }
-// Sets how many bytes the generation takes of --module-memory.
+// Sets the generation's share of --module-memory, in bytes.
 void fc_generations_weigh(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t bytes);
-// The generation was asked for at `now_ns`: if it is READY, it is the newest of those
-// now. If it has proved itself, what it keeps to go back to is given up (rollback.h).
+// Notes a request for the generation at `now_ns`: a READY one becomes the newest. If it
+// has proved itself, its module for a rollback is dropped (rollback.h).
 void fc_generations_touch(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t now_ns);
 
-// May clients see and call the function? Its policy says. The module must be
-// there.
+// May clients see and call the function? The generation's policy decides. The module must
+// be loaded.
 bool fc_generation_exposes(const fc_generation_t *generation,
                            const fc_function_t *function);
-// The function of this name among those that clients may see; NULL: there is none.
+// Returns the function of this name among those that clients may see; NULL: there is
+// none.
 const fc_function_t *fc_generation_function(const fc_generation_t *generation,
                                             fc_str_t name);
-// The one whose name is nearest. Looks at FC_GENERATION_LOOKS functions at most.
+// Returns the function with the nearest name. Looks at no more than FC_GENERATION_LOOKS
+// functions.
 #define FC_GENERATION_LOOKS 1000
 const fc_function_t *fc_generation_nearest_function(
     const fc_generation_t *generation, fc_nearest_t *search);
-// Writes the names of these functions, quoted, with ", ..." for those that do not fit or
-// are not looked at; "" for none. `capacity` is above 100.
+// Writes the names of these functions in quotes. Ends with ", ..." if some do not fit or
+// were not looked at; writes "" if there are none. `capacity` must be above 100.
 void fc_generation_list_functions(const fc_generation_t *generation, char *out,
                                   size_t capacity);
 
-// While a generation is held it is not removed; if it is READY, its module stays too.
+// Holds the generation: it is not removed; if it is READY, its module stays too.
 static inline void fc_generation_hold(fc_generation_t *generation) {
   generation->holds++;
 }
-// Do not use the generation afterwards: it may be gone, if it drains and this was the
-// last hold.
+// Releases a hold. Do not use the generation afterwards: it is freed if it drains and
+// this was the last hold.
 void fc_generations_release(fc_generations_t *generations,
                             fc_generation_t *generation);
 

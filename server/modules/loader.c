@@ -57,9 +57,9 @@ static fc_load_t *pop(load_list_t *list) {
 
 #define SETTINGS_MAX 4
 
-// How this file is opened: with the options of all files, its own parameter archives
-// (vm.parameters) if it has any, and what it may hold (vm.heap). If it is to run in
-// threads, it is opened to be run even if other files are only described. `settings` has
+// Returns the options for opening this file: those of all files, its own parameter
+// archives (vm.parameters), if any, and its memory limit (vm.heap). If it will run in
+// threads, it is opened to be run, even if other files are only described. `settings` has
 // room for SETTINGS_MAX.
 static fc_module_options_t options_of(const fc_loader_options_t *options,
                                       const fc_load_t *load,
@@ -80,7 +80,7 @@ static fc_module_options_t options_of(const fc_loader_options_t *options,
   return open;
 }
 
-// If the module was only described, opens it once more, to be run in this process.
+// If the module was only described, opens it again to run in this process.
 static fc_status_t open_for_threads(const fc_loader_options_t *options,
                                     fc_module_options_t open,
                                     fc_module_t **module, fc_error_t *err) {
@@ -96,7 +96,7 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
   return FC_OK;
 }
 
-// A module with test calls, or with rows, is tried in a process first, which is told the
+// A module with test calls, or with rows, is first tried in a process, which needs the
 // hash.
 static fc_status_t read_proof(const fc_loader_options_t *options,
                               fc_load_t *load, fc_module_t *module) {
@@ -148,9 +148,9 @@ static bool make_place(fc_loader_t *loader, size_t position) {
   return true;
 }
 
-// Ends the watches of directories that are no longer in the PATH. Nothing ends if a
-// directory could not be read, because nothing is known of those in it, or if there is
-// no memory: the next listing makes up for it.
+// Ends the watches of directories that are no longer in the PATH. If a directory could
+// not be read, its subdirectories are unknown, so nothing ends. The same holds without
+// memory; the next listing makes up for it.
 static void settle_folders(fc_loader_t *loader, const fc_load_t *load) {
   const fc_listing_t *listing = &load->listing;
   const fc_allocator_t allocator = loader->options.allocator;
@@ -217,8 +217,8 @@ static void *loader_main(void *context) {
     loader->busy = false;
     const bool first = !loader->done.first;
     append(&loader->done, load);
-    // `stopped` is looked at under the lock, because the handle that `wake`
-    // uses may be closed after fc_loader_stop.
+    // `stopped` is read under the lock, because the handle of `wake` may be closed after
+    // fc_loader_stop.
     if (first && !loader->stopped)
       loader->options.wake(loader->options.context);
   }
@@ -294,7 +294,7 @@ static fc_str_t keep(char **at, fc_str_t text) {
   return kept;
 }
 
-// Makes a request that holds copies of the texts. A zero follows the path.
+// Makes a request that holds copies of the texts. A NUL follows the path.
 static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
                               fc_str_t path, fc_str_t bytes,
                               fc_str_t self_test) {
@@ -311,8 +311,8 @@ static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
   return load;
 }
 
-// Answers to be compared go first, because the time of their trial runs on while they
-// wait; files to be opened have no such time.
+// Answers to compare go first, because the time limit of their trial continues while they
+// wait; files to open have no such limit.
 static void submit(fc_loader_t *loader, fc_load_t *take_load) {
   const bool checks = take_load->kind == FC_LOAD_CHECK;
   pthread_mutex_lock(&loader->lock);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// Bytes of a process in memory, and of these what others may share. Zero when the file
-// cannot be read, as when the process is gone, and its memory with it.
+// Reads a process's bytes in memory, and how many of them may be shared. Gives 0 if the
+// file cannot be read, for example because the process has ended.
 static void read_memory(const char *path, uint64_t *out_resident,
                         uint64_t *out_shared) {
   char text[128];
@@ -25,8 +25,8 @@ static void read_memory(const char *path, uint64_t *out_resident,
   *out_shared = strtoull(at, NULL, 10) * page;
 }
 
-// Bytes that a process has in memory for itself. What it shares, as the program
-// and the module's file, is in memory once for all processes.
+// Returns the bytes that a process has in memory for itself. Shared memory, such as the
+// program and the module's file, exists once for all processes.
 static uint64_t private_bytes(int pid) {
   char path[32];
   uint64_t resident, shared;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is to be loaded is decided in decide.c. Here files are entered, and the loader's
-// answers become events of generations (step.def), which actions.c follows.
+// Enters files, and turns the loader's answers into events of generations (step.def),
+// which actions.c handles. decide.c decides what is loaded.
 #include "modules/modules.h"
 
 #include "module/backends.h"
@@ -16,8 +16,8 @@
 #include "modules/trial.h"
 #include "pool/isolation.h"
 
-// The first function of a module none of whose functions can be called; NULL when
-// some can, and when there are none.
+// Returns the first function of a module in which no function can be called; NULL if some
+// can, or if there are none.
 static const fc_function_t *find_uncallable(const fc_module_t *module) {
   const size_t count = fc_module_function_count(module);
   for (size_t i = 0; i < count; i++) {
@@ -69,9 +69,9 @@ void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
                 &field, 1);
 }
 
-// Has the loader hash the file of the next module that is served and was not hashed when
-// it was loaded. Hashing a large file takes seconds, so this comes last, when nothing
-// else is to be loaded.
+// Makes the loader hash the file of the next served module that was not hashed when it
+// was loaded. Hashing a large file takes seconds, so it is done last, when nothing else
+// must be loaded.
 static void hash_next(fc_modules_t *modules) {
   fc_generations_t *generations = &modules->generations;
   fc_error_t error;
@@ -83,7 +83,7 @@ static void hash_next(fc_modules_t *modules) {
       continue;
     }
     generation->file.hash_asked = true;
-    // If memory is short, the module is served without a digest.
+    // Without memory, the module is served without a digest.
     modules->hashing =
         fc_loader_hash(modules->loader, generation->module, &error) == FC_OK;
     if (modules->hashing) return;
@@ -98,8 +98,8 @@ void fc_modules_go_on(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // From a file to the pool
 
-// A file's path as clients may read it in a reason: without its folders. Files of
-// versions are all called model.*, so of theirs NAME/VERSION/model.* is shown.
+// Returns a file's path as clients may see it in a reason: without its folders. The files
+// of versions are all called model.*, so for them NAME/VERSION/model.* is shown.
 static fc_str_t shown_path(const fc_generation_t *generation) {
   fc_str_t name, version;
   const fc_str_t path = generation->file.path;
@@ -119,7 +119,7 @@ static void fail_twice(const fc_generation_t *generation,
 fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_generation_t **out_generation,
                              fc_error_t *err) {
-  // Until the file's first bytes are looked at, its suffix says its kind.
+  // Until the file's first bytes are read, its suffix gives its kind.
   const fc_backend_t *named =
       fc_backends_by_suffix(modules->options.backends, file->path);
   fc_generation_t *generation;
@@ -216,8 +216,8 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
   return fc_modules_enter_twin(modules, &file, FC_PATH_NONE, other, &why, err);
 }
 
-// A file replaces the generation in service only if callers can go on making the same
-// calls, or if the act is forced.
+// A file replaces the generation in service only if callers can make the same calls as
+// before, or if the act is forced.
 static fc_status_t check_replaces(const fc_modules_t *modules,
                                   const fc_generation_t *generation,
                                   fc_error_t *err) {
@@ -247,14 +247,14 @@ fc_hosting_t fc_modules_hosting(const fc_modules_t *modules,
                         .parameters = policy->parameters};
 }
 
-// Goes by how the file was opened: the policy may have changed since.
+// Depends on how the file was opened, because the policy may have changed since.
 static bool runs_in_process(const fc_load_t *load) {
   const fc_module_info_t *info = fc_module_get_info(load->module);
   return info->described ||
          fc_isolation_process(load->isolation, info->runs_native);
 }
 
-// The module is open, and what replaces another one can take its place.
+// Takes the opened module. A file that replaces another must be able to take its place.
 static fc_status_t take_module(fc_modules_t *modules,
                                fc_generation_t *generation, fc_load_t *load,
                                fc_error_t *err) {
@@ -285,7 +285,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   }
 }
 
-// The hash is in load->module, which the load holds; the generation may be gone.
+// The hash is stored in load->module, which the load holds; the generation may be gone.
 static void on_hashed(fc_modules_t *modules, const fc_load_t *load) {
   modules->hashing = false;
   if (load->status == FC_OK) return;
@@ -316,8 +316,8 @@ void fc_modules_collect(fc_modules_t *modules) {
   } else if (!modules->started) {
     fc_acts_on_scanned(modules, NULL);
   }
-  // One request a turn: adding a module may start a process, so other work of
-  // the loop comes in between.
+  // Handles one request a turn: adding a module may start a process, so other work of the
+  // loop comes in between.
   if (more) modules->events.wake(modules->events.context);
   if (modules->crashed) fc_rollback_go_on(modules);
   fc_modules_go_on(modules);
@@ -387,8 +387,7 @@ fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
   if (!act) return fc_fail_memory(err);
   fc_status_t status = fc_modules_act(modules, act, err);
   fc_act_release(modules, act);
-  // If there is no PATH, nothing else wakes the loop, and the start would not
-  // end.
+  // Without PATHs nothing else wakes the loop, and the start would not end.
   modules->events.wake(modules->events.context);
   return status;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an act says of its end, in the answer and in the log.
+// Writes the outcome of an act, for the answer and the log.
 #include <stdio.h>
 
 #include "modules/act.h"
 
-// Bytes of an act's message that are kept for what fc_act_add_counts writes.
+// Bytes of an act's message that are reserved for fc_act_add_counts.
 #define COUNTS_ROOM 120
 
-// Adds to the outcome of an act on all modules why one of them failed, if there is room.
-// The first reason is cut where it is too long, between two characters.
+// Adds the reason of another failure to the outcome of an act on all modules, if there is
+// room. The first reason is cut, between two characters, if it is too long.
 static void add_reason(fc_act_t *act, fc_str_t module,
                        const fc_error_t *error) {
   char shown[80], reason[sizeof error->message + 96];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists are read anew at each use: they are short, and were checked when they were read
-// the first time.
+// Lists are parsed at each use: they are short, and were checked when they were first
+// read.
 #include "modules/policy.h"
 
 #include "module/files.h"

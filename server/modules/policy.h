@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the policy of a module (config/module.h) means where modules are listed, loaded
-// and called. Any thread. What the members of fc_module_policy_t say:
+// What the policy of a module (config/module.h) means for listing, loading and calling
+// it. Any thread. The members of fc_module_policy_t:
 //
 //   isolation, fresh, sandbox, group_*, tiles, parameters, module_heap, workers
 //               how it is opened and hosted, from its next load on (isolation:
@@ -32,7 +32,7 @@
 #include "config/module.h"
 
 // Checks values before they are used, which may be much later. After a failure *out_key
-// says which of them is wrong. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE.
+// is the wrong key. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE.
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key,
                                    fc_error_t *err) FC_MUST_CHECK;

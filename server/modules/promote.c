@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Promoting a version and rolling back: where a name, or an alias of it, leads.
-// With --state-dir, the decisions of an act are written to disk together, and count when
-// that has succeeded: after a crash of the server all of them hold, or none. Only what
-// fc_acts_refuse decides (a file is refused, or is no longer) counts even if it cannot be
+// PROMOTE and ROLLBACK: decide where a name, or an alias of it, leads. With --state-dir,
+// all decisions of an act are written to disk together, and take effect when that has
+// succeeded: after a crash of the server all of them hold, or none. Exception: a decision
+// of fc_acts_refuse (a file is refused, or no longer refused) takes effect even if it
+// cannot be written.
 // written.
 #include <stdio.h>
 
@@ -32,14 +33,13 @@ fc_generation_t *fc_acts_find_lower(fc_generation_t *head) {
   return best;
 }
 
-// What an act is about, as it was before the act.
+// The subject of an act, in its state before the act.
 typedef struct subject_t {
   fc_str_t name;
   fc_str_t alias;
   fc_str_t version;       // the version that the act names; "" if none
   fc_generation_t *head;  // the generation that the name leads to
-  // The generation that the alias, or without one the name, leads to; NULL:
-  // none.
+  // The generation that the alias leads to or, without an alias, the name; NULL: none.
   fc_generation_t *led;
   const fc_decision_t *had;  // about this name and alias so far; NULL: none
 } subject_t;
@@ -106,8 +106,8 @@ static void put_version(char out[24], const fc_generation_t *generation) {
            generation ? generation->claim.version.data : "");
 }
 
-// Puts `changed` into a copy of act->decisions, which takes their place. If the act has
-// none yet, the copy is made of the decisions in force.
+// Puts `changed` into a copy of act->decisions, which replaces them. If the act has no
+// decisions yet, copies those in force.
 static fc_status_t change(fc_modules_t *modules, fc_act_t *act,
                           const fc_decision_t *changed, fc_error_t *err) {
   const fc_allocator_t allocator = modules->generations.allocator;
@@ -120,8 +120,8 @@ static fc_status_t change(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
-// Does an alias lead to the version, by request or else by the configuration? Somebody
-// asked for it by name, so a rollback of the module's own name leaves it there.
+// Does an alias lead to the version, by request or by the configuration? An alias was set
+// on purpose, so a rollback of the module's own name leaves the version loaded.
 static bool has_alias(const fc_decision_t *decisions,
                       const subject_t *subject) {
   const fc_module_policy_t *policy = subject->head->policy;
@@ -229,7 +229,7 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   fc_generations_settle_name(all, head);
   fc_generation_t *left =
       fc_generations_find_version(all, name, fc_str(act->previous));
-  // A version that was rolled back is unloaded.
+  // A rolled back version is unloaded.
   if (left && fc_state_refuses(all->decisions, name, left->claim.version,
                                left->file.mark)) {
     fc_generations_drain(&modules->generations, left);

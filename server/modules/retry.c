@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The FAILED generation stays where its name leads to, with the reason, and keeps count.
-// Each try is a generation beside it, which takes the name over if it can be called, and
-// else tells the FAILED one why not. While it loads, acts see the FAILED one alone.
+// The FAILED generation keeps its name, with the reason, and keeps counting failures.
+// Each new try is a generation beside it. If the try succeeds, it takes over the name;
+// otherwise it gives its reason to the FAILED one. While a try loads, acts see only the
+// FAILED one.
 #include "modules/retry.h"
 
 #include "modules/act.h"
@@ -68,7 +69,7 @@ void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns) {
   uint32_t left = FC_LIMIT_WAKES;
   if (!modules->retry_ns || modules->retry_ns > now_ns) return;
   modules->retry_ns = 0;
-  // Generations that are entered meanwhile have no try of their own.
+  // Generations that are entered meanwhile need no try.
   for (uint32_t i = 0; i < all->count; i++) {
     fc_generation_t *generation = all->places[i];
     if (!generation || !generation->loading.retry_ns ||
@@ -95,7 +96,7 @@ void fc_retry_settle(fc_modules_t *modules, fc_generation_t *generation) {
     fc_generations_drain(&modules->generations, generation);
     return;
   }
-  // What an act in progress has found out about the file.
+  // Copies what an act in progress has found out about the file.
   generation->listed = failed->listed;
   generation->settled = failed->settled;
 }

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Another try for a module whose loading failed for a reason from outside: memory or
-// descriptors lacked, no process could be made, or its process was killed. The file may be
-// good, so nobody need ask for a reload. A module that is loaded when it is asked for gets
-// its next try from a request; others get it as time passes. Each try comes later than the
-// one before (fc_health_backoff_ns). The loop's thread.
+// Loads a module again that failed for an outside reason: there was not enough memory or
+// descriptors, no process could be made, or its process was killed. The file may be good,
+// so nobody must ask for a reload. A module that is loaded on request gets its next try
+// from a request; others get it after a time. Each wait is longer than the previous one
+// (fc_health_backoff_ns). Loop thread.
 #ifndef FARCALL_SERVER_MODULES_RETRY_H_
 #define FARCALL_SERVER_MODULES_RETRY_H_
 
 #include "modules/modules.h"
 
-// Is that a reason from outside? A module that needs more than its own --module-heap
-// (FC_CODE_CALL_FAILED, of its initializer) needs as much the next time.
+// Is it an outside reason? A module that exceeds its own --module-heap
+// (FC_CODE_CALL_FAILED of its initializer) will need as much the next time, so that is
+// none.
 bool fc_retry_may_help(const fc_error_t *error);
 
-// The generation, FAILED or LOADING, tells why a file could not be loaded just now. Notes
-// when there is to be another try, if the reason is one from outside; else that there is
-// to be none.
+// Call it when a FAILED or LOADING generation gets the reason why its file could not be
+// loaded now. Notes when to try again if it is an outside reason; otherwise notes that
+// there is no further try.
 void fc_retry_note(fc_modules_t *modules, fc_generation_t *generation,
                    const fc_error_t *error);
-// May a DESCRIBED generation be loaded now? Else its reason, which is not an old one.
+// May a DESCRIBED generation be loaded now? If not, fails with its reason, which is not
+// out of date.
 fc_status_t fc_retry_check(const fc_generation_t *generation,
                            fc_error_t *err) FC_MUST_CHECK;
 // Begins the tries that are due. modules->retry_ns says when to call it.
 void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns);
-// A generation that is LOADING has come a step further. If it is a try for one that was
-// unloaded, replaced or loaded otherwise meanwhile, it drains from now on.
+// Call it when a LOADING generation has made progress. If it is a try for a generation
+// that was unloaded, replaced or loaded in another way meanwhile, it drains from now on.
 void fc_retry_settle(fc_modules_t *modules, fc_generation_t *generation);
 
 #endif  // FARCALL_SERVER_MODULES_RETRY_H_

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is kept is the open module, whose file is in memory or mapped, not its processes.
-// To go back, the module is entered as a new generation: an old one never serves again.
+// What is kept for a rollback is the open module, whose file is in memory or mapped, but
+// not its processes. A rollback enters the module as a new generation: an old generation
+// never serves again.
 #include "modules/rollback.h"
 
 #include <stdio.h>
@@ -12,8 +13,8 @@
 #include "modules/demand.h"
 #include "pool/isolation.h"
 
-// Fails the calls that wait for a generation which keeps crashing: they would crash, or
-// wait for a process that is not started any more.
+// Fails the calls that wait for a generation which keeps crashing. They would crash too,
+// or would wait for a process that is not started any more.
 static void refuse_waiting(const fc_modules_t *modules,
                            const fc_generation_t *generation) {
   fc_error_t error;
@@ -24,8 +25,8 @@ static void refuse_waiting(const fc_modules_t *modules,
   fc_pool_refuse(modules->options.pool, generation->index, 1, &error);
 }
 
-// The generation that the name leads to, unless its version is higher; if that is
-// `generation` itself, its next lower version. NULL: there is none.
+// Returns the generation that the name leads to if its version is lower; if the name
+// leads to `generation` itself, the next lower version. NULL: there is none.
 static fc_generation_t *find_lower(const fc_modules_t *modules,
                                    const fc_generation_t *generation) {
   fc_generation_t *head =
@@ -37,7 +38,7 @@ static fc_generation_t *find_lower(const fc_modules_t *modules,
   return head == generation ? fc_acts_find_lower(head) : head;
 }
 
-// While the server starts, no version is newer than one that served.
+// While the server starts, no version is newer than one that already served.
 void fc_rollback_note(const fc_modules_t *modules,
                       fc_generation_t *generation) {
   const fc_generation_t *lower = find_lower(modules, generation);
@@ -52,7 +53,7 @@ static bool may_go_back(const fc_generation_t *generation) {
          (generation->fallback.succeeds && generation->fallback.goes_back);
 }
 
-// Does its present policy ask for processes for this module?
+// Does the present policy ask for processes for this module?
 static bool asks_for_processes(const fc_generation_t *generation,
                                const fc_module_t *module) {
   const fc_module_policy_t *policy = generation->policy;
@@ -61,15 +62,15 @@ static bool asks_for_processes(const fc_generation_t *generation,
                               fc_module_get_info(module)->runs_native);
 }
 
-// A process is told the hash of its module's file, which a large file that was loaded for
-// threads may not have yet.
+// A process needs the hash of its module's file. A large file that was loaded for threads
+// may not have one yet.
 static bool can_be_hosted(const fc_generation_t *generation,
                           const fc_module_t *module) {
   return !asks_for_processes(generation, module) ||
          fc_module_get_digest(module).size;
 }
 
-// `old` is of the same file: what it would have gone back to is now for `generation`.
+// `old` has the same file: `generation` takes over what `old` could have gone back to.
 static void inherit(fc_generations_t *all, fc_generation_t *generation,
                     fc_generation_t *old) {
   generation->fallback.succeeds |= old->fallback.succeeds;
@@ -130,7 +131,7 @@ void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   if (!generation || generation->fallback.crashes || !may_go_back(generation))
     return;
-  // Crashes of its trial: no client has called it.
+  // These are crashes of its trial: no client has called it.
   if (fc_generation_state(generation) == FC_GENERATION_LOADING) return;
   if (fc_rollback_is_proved(generation, calls, fc_clock_ns())) {
     fc_rollback_forget(&modules->generations, generation);
@@ -155,7 +156,7 @@ static fc_status_t refuse(fc_modules_t *modules, fc_act_t *act,
   return refusal.mark ? fc_acts_refuse(modules, act, &refusal, err) : FC_OK;
 }
 
-// Enters the module that was kept, and has the pool make its first worker.
+// Enters the kept module, and makes the pool start its first worker.
 static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
                               fc_generation_t *generation, fc_error_t *err) {
   const fc_listed_t file = {
@@ -185,8 +186,8 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
-// The lower version serves already, so this only notes why the higher one goes. That one
-// is unloaded because it is refused (fc_acts_apply).
+// The lower version serves already, so this only notes why the higher one is removed. The
+// higher one is unloaded because it is refused (fc_acts_apply).
 static void go_down(const fc_modules_t *modules, fc_act_t *act,
                     const fc_generation_t *generation) {
   fc_generation_t *lower = find_lower(modules, generation);
@@ -241,7 +242,7 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
 }
 
 // Does the name lead to this generation, so that a lower version takes the name when it
-// goes? A version that was promoted stays, because somebody chose it.
+// is removed? A promoted version stays, because an operator chose it.
 static bool leads_down(const fc_modules_t *modules,
                        const fc_generation_t *generation) {
   return generation->file.mark && !generation->claim.preferred &&
@@ -258,7 +259,7 @@ void fc_rollback_go_on(fc_modules_t *modules) {
     if (!generation || !generation->fallback.crashes ||
         !may_go_back(generation))
       continue;
-    // Another generation can have taken its place since its crashes were noted.
+    // Another generation may have replaced it since its crashes were noted.
     if (generation->claim.current &&
         fc_generation_state(generation) == FC_GENERATION_READY &&
         (generation->fallback.module || leads_down(modules, generation))) {

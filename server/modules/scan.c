@@ -17,12 +17,12 @@
 #include "module/variant.h"
 #include "modules/watch.h"
 
-// How often a PATH is listed at most while directories in it are moved or replaced.
+// The most times that a PATH is listed while its directories are moved or replaced.
 #define TRIES_MAX 8
 
-// Mixes facts that show whether a file is still the same into `mark`, which is 0 at
-// first, and stays as it is if there is no such file. FNV-1a is good enough: nobody gains
-// by making two marks equal. `path` is taken from the directory `at`, as by openat.
+// Mixes facts that show whether a file has changed into `mark`, which is 0 at first, and
+// stays the same if there is no such file. FNV-1a is good enough: nobody gains by making
+// two marks equal. `path` is relative to the directory `at`, as in openat.
 static uint64_t mark_file(int at, const char *path, uint64_t mark,
                           uint64_t *out_size) {
   struct stat info;
@@ -50,8 +50,8 @@ static uint64_t mix_beside(int at, fc_str_t stem, const char *suffix,
   return mark_file(at, path, mark, &ignored);
 }
 
-// `path` ends with a zero. The file of test calls counts, so that a module which failed
-// one of them is tried again when they are mended.
+// `path` must end with a NUL. The file of test calls is included, so that a module which
+// failed a test is tried again when the tests are corrected.
 static uint64_t make_mark(int at, fc_str_t path,
                           const fc_backend_t *const *backends,
                           uint64_t *out_size) {
@@ -66,8 +66,8 @@ static uint64_t make_mark(int at, fc_str_t path,
   return mix_beside(at, stem, ".tests.jsonl", mark);
 }
 
-// Lists `file` of the `folder` that is open as `at`. Its facts are read in `at`: by path,
-// a folder that is moved away for a moment has no such file, or another folder's.
+// Lists `file` of the `folder` that is open as `at`. Facts are read relative to `at`: if
+// the folder is moved away for a moment, its path leads to nothing or to another folder.
 static fc_status_t add_path(fc_listing_t *listing, int at, fc_str_t folder,
                             fc_str_t file, const fc_backend_t *const *backends,
                             fc_error_t *err) {
@@ -124,9 +124,8 @@ static int open_folder(const char *path, int flags) {
   return fd;
 }
 
-// Does what opendir does. A thread sanitizer does not see the call of open
-// within opendir, and takes the new descriptor for the one that had this number
-// before.
+// Does what opendir does. The thread sanitizer does not see open inside opendir, and
+// would mistake the new descriptor for an older one with the same number.
 static DIR *open_directory(const char *path) {
   const int fd = open_folder(path, O_RDONLY | O_NONBLOCK);
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -134,16 +133,16 @@ static DIR *open_directory(const char *path) {
   return directory;
 }
 
-// Does `path` still lead to `directory`? If not, the names of subdirectories were read in
-// `directory`, but the path of each led into the directory that has its place now. So
-// subdirectories seemed to be gone that were not.
+// Does `path` still lead to `directory`? If not, the names of subdirectories were read
+// from `directory`, but their paths led into the directory that replaced it. So existing
+// subdirectories seemed to be missing.
 static bool is_still_at(DIR *directory, const char *path) {
   struct stat opened, named;
   return !fstat(dirfd(directory), &opened) && !stat(path, &named) &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Does the errno say that nothing more can be opened for now?
+// Does the errno say that nothing more can be opened at present?
 static bool is_short(int reason) {
   return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
 }
@@ -153,8 +152,8 @@ static bool is_directory(const char *path) {
   return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
-// Does the errno say that there is no such file or directory? With any other it may
-// still be there.
+// Does the errno say that the file or directory does not exist? With any other errno it
+// may exist.
 static bool is_gone(int reason) {
   return reason == ENOENT || reason == ENOTDIR;
 }
@@ -166,8 +165,8 @@ static fc_status_t fail_unread(fc_str_t path, int reason, fc_error_t *err) {
                  strerror(reason));
 }
 
-// Notes a directory of the module `name` that cannot be read: once, however many of its
-// entries cannot be.
+// Notes an unreadable directory of the module `name`, once, however many of its entries
+// are unreadable.
 static fc_status_t note_unread(fc_listing_t *listing, const char *path,
                                fc_str_t name, int reason, fc_error_t *err) {
   const fc_str_t folder = fc_str(path);
@@ -210,20 +209,20 @@ static fc_status_t note_mark(fc_listing_t *listing, int mark, fc_error_t *err) {
   return FC_OK;
 }
 
-// Begins to watch a directory. Called before it is read, so that no later change is
-// missed. *out_mark is -1 if it is not watched.
+// Begins to watch a directory. Call it before the directory is read, so that no later
+// change is missed. *out_mark is -1 if it is not watched.
 static fc_status_t watch_folder(int watch, const char *path,
                                 fc_listing_t *listing, int *out_mark,
                                 fc_error_t *err) {
   *out_mark = watch < 0 ? -1 : fc_watch_folder(watch, path);
   if (*out_mark >= 0) return note_mark(listing, *out_mark, err);
-  // What is gone, or is a file, need not be watched.
+  // Something that does not exist, or is a file, need not be watched.
   if (watch >= 0 && !is_gone(errno)) listing->unwatched = errno;
   return FC_OK;
 }
 
-// Lists the regular files model.SUFFIX of a folder NAME/VERSION that is open as `at`, and
-// no others. `mark` is inotify's number for the folder.
+// Lists only the regular files model.SUFFIX of a folder NAME/VERSION that is open as
+// `at`. `mark` is inotify's number for the folder.
 static fc_status_t list_models(int at, fc_str_t folder, fc_str_t name, int mark,
                                const fc_backend_t *const *backends,
                                fc_listing_t *listing, fc_error_t *err) {
@@ -244,15 +243,14 @@ static fc_status_t list_models(int at, fc_str_t folder, fc_str_t name, int mark,
   return FC_OK;
 }
 
-// Does the path lead to nothing, though it is a link? Then it is no folder that was moved
-// away.
+// Is the path a link that leads to nothing? Then it is not a folder that was moved away.
 static bool is_dangling(const char *path) {
   struct stat info;
   return !lstat(path, &info) && S_ISLNK(info.st_mode) && stat(path, &info);
 }
 
-// Lists a folder NAME/VERSION, whose name was read just now. If it is not there any more,
-// somebody may be about to put it back, or another in its place: all is listed anew.
+// Lists a folder NAME/VERSION whose name was just read. If it does not exist any more, it
+// may soon be replaced, so everything is listed again.
 static fc_status_t list_version(fc_str_t folder, fc_str_t name,
                                 const fc_backend_t *const *backends, int watch,
                                 fc_listing_t *listing, fc_error_t *err) {
@@ -273,8 +271,8 @@ static fc_status_t list_version(fc_str_t folder, fc_str_t name,
   return status;
 }
 
-// Lists the model files of a directory NAME in its subdirectories that are named by
-// a version: 1 to 18 digits, the first not 0.
+// Lists the model files in those subdirectories of NAME that are named like a version: 1
+// to 18 digits, the first not 0.
 static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
                                  const fc_backend_t *const *backends, int watch,
                                  fc_listing_t *listing, fc_error_t *err) {
@@ -343,9 +341,9 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
 // ---------------------------------------------------------------------------
 // Variants
 
-// Fails with FC_CODE_OUT_OF_MEMORY alone: any other mistake in the sidecar is told when
-// the module is loaded. The variants that it names before the mistake are variants
-// nevertheless: as modules they would be served without the policy of this module.
+// Fails only with FC_CODE_OUT_OF_MEMORY: other errors in the sidecar are reported when
+// the module is loaded. Variants before such an error still count: as separate modules
+// they would be served without this module's policy.
 static fc_status_t read_variants(fc_str_t path, const char *suffix,
                                  fc_cpu_t *cpu, fc_allocator_t allocator,
                                  fc_variants_t *out, fc_error_t *err) {
@@ -375,7 +373,8 @@ static void mark_variant(fc_listed_t *file, fc_str_t variant,
   file->mark = mix_beside(AT_FDCWD, stem, backend->sidecar_suffix, file->mark);
 }
 
-// Does `other` declare the file at `path`, or one that declares that, and so on?
+// Does `other` declare the file at `path` as a variant, directly or through other
+// variants?
 static bool comes_from(const fc_listing_t *listing,
                        const fc_name_table_t *declared, fc_str_t path,
                        fc_str_t other) {
@@ -388,8 +387,8 @@ static bool comes_from(const fc_listing_t *listing,
 }
 
 // Puts the file's variants into `declared`, from paths to the file's position, and mixes
-// the chosen one into its mark. Of files that name each other the first in the listing
-// stays: a file that this one comes from is no variant of it.
+// the chosen variant into its mark. If files declare each other, the first in the listing
+// stays: a file from which this one comes is not its variant.
 static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
                                  const fc_backend_t *const *backends,
                                  fc_cpu_t *cpu, fc_name_table_t *declared,
@@ -428,8 +427,8 @@ static fc_status_t note_declared(fc_listing_t *listing, fc_str_t path,
   return FC_OK;
 }
 
-// Takes the files that others declare as variants out of the listing: also those that a
-// variant declares, whichever of the two is listed first.
+// Removes files that others declare as variants from the listing. This includes variants
+// of variants, in any order of the listing.
 static fc_status_t take_variants(fc_listing_t *listing,
                                  const fc_backend_t *const *backends,
                                  fc_allocator_t allocator, fc_error_t *err) {
@@ -463,7 +462,7 @@ static fc_status_t scan_once(const char *text, fc_str_t path,
                              fc_listing_t *listing, fc_error_t *err) {
   DIR *directory = open_directory(text);
   const int reason = directory ? 0 : errno;
-  // A directory is no module file, whatever keeps it from being opened.
+  // A directory is never a module file, even if it cannot be opened.
   if (is_short(reason) || (reason && is_directory(text))) {
     return fail_unread(path, reason, err);
   }
@@ -478,7 +477,7 @@ static fc_status_t scan_once(const char *text, fc_str_t path,
   return status;
 }
 
-// Forgets what was listed, but not the directories that are watched by now.
+// Drops the listing, but keeps the directories that are watched already.
 static void begin_anew(fc_listing_t *listing) {
   listing->moved = false;
   listing->count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The module files that a PATH names. The loader's thread.
+// Lists the module files that a PATH names. The loader's thread.
 #ifndef FARCALL_SERVER_MODULES_SCAN_H_
 #define FARCALL_SERVER_MODULES_SCAN_H_
 
@@ -9,19 +9,19 @@
 typedef struct fc_listed_t {
   fc_str_t path;
   // A hash of device, inode, size and times of the file, its sidecar and its files of
-  // test calls: it changes when one of them is written or replaced. 0: there is no such
-  // file.
+  // test calls. It changes when one of them is written or replaced. 0: the file does not
+  // exist.
   uint64_t mark;
   uint64_t size;  // bytes
   int folder;     // inotify's number for its directory NAME/VERSION; -1: none
   bool served;    // for fc_versions_filter alone
-  // The file that is loaded in its place on this processor (module/variant.h); "": none.
-  // Then `mark` covers the variant and its sidecar, too: it changes when either is written.
-  // `size` is the variant's.
+  // The file that is loaded instead on this processor (module/variant.h); "": none. Then
+  // `mark` also changes when the variant or its sidecar is written, and `size` is the
+  // variant's.
   fc_str_t variant;
 } fc_listed_t;
 
-// A directory NAME or NAME/VERSION that may be there but cannot be read now.
+// A directory NAME or NAME/VERSION that cannot be read now but may exist.
 typedef struct fc_unread_t {
   struct fc_unread_t *next;
   fc_str_t folder;
@@ -30,7 +30,7 @@ typedef struct fc_unread_t {
   bool served;    // for fc_versions_filter: it is a version that is served
 } fc_unread_t;
 
-// A file of the directory that is not listed, because another one declares it as a
+// A file of the directory that is not listed, because another file declares it as a
 // variant.
 typedef struct fc_declared_t {
   struct fc_declared_t *next;
@@ -54,26 +54,24 @@ typedef struct fc_listing_t {
 } fc_listing_t;
 
 // Lists the files of a directory that have the suffix of one of the `backends`
-// (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order
-// of their paths; names that begin with a dot are left out. Variants of a listed file
-// (module/variant.h) are not listed themselves, but noted in `declared`. A PATH that is
-// not found to be a directory is listed itself, whether it exists or not. A directory
-// NAME or NAME/VERSION that cannot be read is noted in `unread`: nothing is known of its
-// files.
-// If the PATH or a directory NAME is moved away or replaced meanwhile, or a directory
-// NAME/VERSION moved away, all is listed anew, a few times at most, so that a listing is
-// no part of one directory, nor parts of two.
-// FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;
-// FC_CODE_OUT_OF_MEMORY, also when too many files are open.
-// `watch` is inotify's descriptor: directories NAME and NAME/VERSION are watched from
-// then on (watch.h); -1: they are not.
+// (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order of their
+// paths. Names that begin with a dot are left out. Variants of a listed file
+// (module/variant.h) are not listed, but noted in `declared`. A PATH that is not a
+// directory is listed itself, whether it exists or not. A directory NAME or NAME/VERSION
+// that cannot be read is noted in `unread`: its files are unknown. If meanwhile the PATH
+// or a directory NAME is moved away or replaced, or a directory NAME/VERSION moved away,
+// everything is listed again, a few times at most. So a listing never has only a part of
+// a directory, or parts of two. FC_CODE_MODULE_PATH: the PATH cannot be read, or has no
+// such file. FC_CODE_OUT_OF_MEMORY, also if too many files are open. `watch` is inotify's
+// descriptor: directories NAME and NAME/VERSION are watched from then on (watch.h); -1:
+// they are not.
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     int watch, fc_allocator_t allocator,
                     fc_listing_t *out_listing, fc_error_t *err) FC_MUST_CHECK;
-// If the configuration names a file of test calls for a listed file, makes the device,
-// inode, size and times of the test file a part of the listed file's `mark`. `tests` is a
-// row of pairs: "NAME" or "NAME@VERSION", then the self_test of the policy of that name.
-// A NUL ends each text of a pair. A self_test of "auto" or "off" names no file.
+// If the configuration names a file of test calls for a listed file, mixes the device,
+// inode, size and times of the test file into the listed file's `mark`. `tests` is a
+// sequence of pairs: "NAME" or "NAME@VERSION", then the self_test of that name's policy.
+// A NUL ends each text. A self_test of "auto" or "off" names no file.
 // FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_scan_mark_tests(fc_listing_t *listing, fc_str_t tests,
                                fc_allocator_t allocator,

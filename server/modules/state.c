@@ -81,8 +81,8 @@ static fc_status_t append(fc_decision_t ***end, fc_allocator_t allocator,
   return FC_OK;
 }
 
-// Does `changed` take the place of `old`? It does if both say where the same name or
-// alias leads, or if `old` refuses the version that `changed` refuses or leads to.
+// Does `changed` replace `old`? It does if both say where the same name or alias leads,
+// or if `old` refuses the version that `changed` refuses or leads to.
 static bool is_about(const fc_decision_t *old, const fc_decision_t *changed) {
   if (!fc_str_equal(old->name, changed->name)) return false;
   if (old->mark) return fc_str_equal(old->version, changed->version);
@@ -131,7 +131,7 @@ fc_status_t fc_state_print(const fc_decision_t *list, fc_sink_t *sink,
   return fc_sink_put(sink, FC_STR("end\n"), err);
 }
 
-// Undoes or_dash. False: or_dash writes no such text.
+// Reverses or_dash. False: or_dash never writes such a text.
 static bool un_dash(fc_str_t *text) {
   if (!text->size) return false;
   if (fc_str_equal(*text, FC_STR("-"))) *text = FC_STR("");

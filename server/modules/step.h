@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a generation is on its way, as a table of steps and events (step.def). Pure: who
-// raises events is fc_generations_raise, what follows is done in actions.c.
+// The steps of a generation, as a table of steps and events (step.def). Has no effects:
+// fc_generations_raise raises events, and actions.c carries out the actions.
 #ifndef FARCALL_SERVER_MODULES_STEP_H_
 #define FARCALL_SERVER_MODULES_STEP_H_
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// What clients are shown of it.
+// The state that clients see.
 typedef enum fc_generation_state_t {
   FC_GENERATION_LOADING,  // it cannot be called yet
   FC_GENERATION_READY,    // its calls are answered
   FC_GENERATION_FAILED,   // it could not be loaded; if a name leads to it,
                           // requests for the name are told the reason
 
-  // No name leads to it any more; calls that hold it go on.
+  // No name leads to the generation any more; calls that hold it go on.
   FC_GENERATION_DRAINING,
   FC_GENERATION_DESCRIBED,  // it is loaded when it is asked for
 } fc_generation_state_t;
@@ -44,15 +44,15 @@ typedef struct fc_step_row_t {
   uint8_t action;  // fc_step_action_t
 } fc_step_row_t;
 
-// The row of a pair; NULL: the pair cannot happen.
+// Returns the row of a pair; NULL: the pair cannot happen.
 const fc_step_row_t *fc_step_row(fc_step_t step, fc_step_event_t event);
-// Looked at by each call, so it is a look at a table.
+// Each call needs the state, so it is read from a table.
 extern const uint8_t fc_step_states[FC_STEP_COUNT];
 static inline fc_generation_state_t fc_step_state(fc_step_t step) {
   return (fc_generation_state_t)fc_step_states[step];
 }
 bool fc_step_in_pool(fc_step_t step);
-// Their names in step.def, static.
+// Return the names in step.def, static.
 const char *fc_step_name(fc_step_t step);
 const char *fc_step_event_name(fc_step_event_t event);
 

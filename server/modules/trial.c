@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See trial.h. A trial always waits for one thing, of the pool or of the loader. When
-// that has come, the generation may be draining; then the trial ends.
+// See trial.h. A trial always waits for one event, from the pool or from the loader. When
+// it comes, the generation may be draining; then the trial ends.
 #include "modules/trial.h"
 
 #include <stdio.h>
@@ -28,8 +28,8 @@ struct fc_trial_t {
   uint32_t next;    // call of this stage
   uint32_t round;   // of STAGE_WARM
   uint64_t due_ns;  // when the trial must be over; 0: it has not begun
-  // The answer that is to be compared: `pieces` of blocks, until the loader has copied
-  // them to `text`. Copying 4 MiB would take longer than a turn of the loop may.
+  // The answer to compare: `pieces` of blocks, until the loader has copied them to
+  // `text`. Copying 4 MiB would take longer than a turn of the loop may.
   fc_blocks_t *blocks;
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
@@ -62,7 +62,7 @@ void fc_trial_stop(fc_modules_t *modules, fc_generation_t *generation) {
   fc_pool_drop(modules->options.pool, &generation->loading.trial->job);
 }
 
-// Ends the trial: its generation can be called now or drains, or it failed with `error`.
+// Ends the trial: its generation can now be called, or drains, or it failed with `error`.
 static void end(fc_trial_t *trial, const fc_error_t *error) {
   fc_modules_t *modules = trial->modules;
   fc_modules_on_tried(modules, trial->generation, error);
@@ -113,7 +113,7 @@ static const fc_expected_call_t *call_of(const fc_trial_t *trial) {
   return &trial->proof.tests->calls[trial->next];
 }
 
-// Does the error say that the server lacks something? That is not the module's fault.
+// Is the error a shortage of the server? That is not the module's fault.
 static bool is_shortage(fc_code_t code) {
   return code == FC_CODE_OUT_OF_MEMORY || code == FC_CODE_OVERLOADED;
 }
@@ -131,8 +131,8 @@ static fc_status_t submit_test(fc_trial_t *trial, fc_error_t *err) {
   return status;
 }
 
-// Makes a call of the warm-up. False: it cannot be made, it is expected to fail, which
-// warms nothing up, or it is the example of a function that clients may not see.
+// Makes a call of the warm-up. False: the call cannot be made; or it is expected to fail,
+// which warms nothing up; or it is the example of a function that clients may not see.
 static bool submit_warm(fc_trial_t *trial) {
   const fc_expected_call_t *call = call_of(trial);
   const fc_function_t *function;
@@ -146,7 +146,7 @@ static bool submit_warm(fc_trial_t *trial) {
   return submit(trial, function, 0, call->body, NULL) == FC_OK;
 }
 
-// Makes the next call that can be made; false: there is none, or time is over.
+// Makes the next possible call; false: there is none, or time is over.
 static bool warm(fc_trial_t *trial) {
   const size_t count = trial->proof.tests->count;
   size_t skipped = 0;
@@ -178,7 +178,7 @@ static void leave(fc_trial_t *trial) {
   fc_pool_retire(trial->modules->options.pool, trial->generation->index);
 }
 
-// Has the loader compare the answer, or make examples.
+// Asks the loader to compare the answer, or to make examples.
 static void ask_loader(fc_trial_t *trial) {
   fc_modules_t *modules = trial->modules;
   fc_error_t error;
@@ -207,7 +207,7 @@ static void settle(fc_trial_t *trial, fc_str_t verdict) {
   trial->next++;
 }
 
-// Has the next function that has rows tried, while there is time; when there is none, the
+// Tries the next function that has rows, while there is time. After the last one, the
 // test begins. False: there is no test.
 static bool go_on_proof(fc_trial_t *trial) {
   const fc_module_t *module = trial->generation->module;
@@ -267,8 +267,8 @@ static void go_on(fc_trial_t *trial) {
 // ---------------------------------------------------------------------------
 // Answers
 
-// Copies the answer before it is read, because the process that wrote the answer may
-// still write to it.
+// Copies the answer before reading it, because the process that wrote it may still change
+// it.
 static fc_status_t copy_answer(fc_trial_t *trial, fc_error_t *err) {
   fc_sink_t *sink = &trial->text.sink;
   fc_text_reset(&trial->text);
@@ -340,10 +340,10 @@ static bool ended_its_process(fc_code_t code) {
          code == FC_CODE_MODULE_QUARANTINED;
 }
 
-// A call of the warm-up has ended. If it crashed, took too long or too much memory, or
-// was refused because others crashed, and somebody wrote it, the module fails. But if it
-// is an example, which nobody would send, or the trial's time is over, the log is told
-// and the warm-up ends.
+// Continues after a call of the warm-up. If a call from a file crashed, took too long or
+// too much memory, or was refused after crashes, the module fails. If the call was a
+// generated example, or the trial's time is over, this is only logged and the warm-up
+// ends.
 static void go_on_warm(fc_trial_t *trial) {
   trial->next++;
   if (!trial->failed || !ended_its_process(trial->error.code)) {
@@ -364,7 +364,7 @@ static void go_on_warm(fc_trial_t *trial) {
   go_on(trial);
 }
 
-// A function that crashes, or takes too long, is not batched.
+// A function that crashes or takes too long is not batched.
 static void go_on_failed(fc_trial_t *trial) {
   char verdict[FC_VERDICT_SIZE] = FC_BATCH_SLOW;
   if (trial->error.code != FC_CODE_DEADLINE_EXCEEDED) {
@@ -375,7 +375,7 @@ static void go_on_failed(fc_trial_t *trial) {
   go_on(trial);
 }
 
-// The trial's call is over.
+// Handles the end of the trial's call.
 static void take(fc_trial_t *trial) {
   if (fc_generation_state(trial->generation) != FC_GENERATION_LOADING) {
     go_on(trial);
@@ -422,8 +422,7 @@ static bool is_said(const fc_module_policy_t *policy, unsigned key) {
   return policy->origins[key].from != FC_ORIGIN_DEFAULT;
 }
 
-// What the configuration says of a module comes before its sidecar. An empty list of
-// tests counts as none.
+// The configuration overrides the sidecar. An empty list of tests counts as none.
 static void follow(const fc_module_policy_t *policy, fc_proof_t *proof) {
   if (is_said(policy, FC_MODULE_KEY_warm_up)) {
     proof->warm_up = (uint32_t)policy->warm_up;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A policy's text is short and needed once for each file of a version, so it is read
-// anew each time.
+// A policy's text is short and is needed once for each file of a version, so it is parsed
+// each time.
 #include "modules/versions.h"
 
 #include "module/files.h"
@@ -91,8 +91,8 @@ static bool is_listed(const fc_listing_t *listing, const fc_unread_t *unread) {
   return false;
 }
 
-// Counts the versions of `name` above `version` that are served but cannot be read now:
-// without them a lower version would be loaded as one of the latest.
+// Counts the versions of `name` above `version` that are served but cannot be read now.
+// Without them a lower version would count as one of the latest and be loaded.
 static uint32_t count_unread(const fc_listing_t *listing, fc_str_t name,
                              fc_str_t version) {
   uint32_t count = 0;
@@ -104,9 +104,9 @@ static uint32_t count_unread(const fc_listing_t *listing, fc_str_t name,
   return count;
 }
 
-// Counts the versions of `name` above `version` in the listing. Listings are in
-// order, so the files of one name are neighbours, and so are several files of
-// one version, which count once.
+// Counts the versions of `name` above `version` in the listing. Listings are sorted, so
+// the files of one name are neighbours, and so are several files of one version, which
+// count once.
 static uint32_t count_higher(const fc_listing_t *listing, size_t at,
                              fc_str_t name, fc_str_t version) {
   fc_str_t theirs, last = FC_STR("");
@@ -125,8 +125,8 @@ void fc_versions_filter(const fc_module_policies_t *policies,
                         fc_listing_t *listing) {
   size_t kept = 0;
   if (are_all(policies)) return;
-  // All are marked before any is taken out, because a file is compared with all
-  // versions there are.
+  // All are marked before any is removed, because each file is compared with all versions
+  // in the listing.
   for (size_t i = 0; i < listing->count; i++) {
     fc_str_t name, version;
     fc_listed_t *file = &listing->files[i];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each PATH is watched itself if it is a directory. It is also watched by its
-// name in its parent directory, because a PATH can be a file, and a directory can be
-// replaced as a whole. In Kubernetes the files of a volume are links into ..data, which
-// is replaced by another link.
+// A PATH that is a directory is watched itself. Every PATH is also watched by its name in
+// its parent directory, because it can be a file, and because a directory can be replaced
+// as a whole. In Kubernetes the files of a volume are links into ..data, which is
+// replaced by another link.
 #include "modules/watch.h"
 
 #include <errno.h>
@@ -18,20 +18,20 @@
   (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | \
    IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define VOLUME "..data"
-// How many files that are being written are remembered; beyond these the oldest is
-// taken for closed.
+// The most files that are remembered as being written; beyond this the oldest counts as
+// closed.
 #define WRITING_MAX 1024
 
-// The beginning of a file's name, up to and with its last dot: the names of the
-// file and its sidecar begin with it. The whole name if no dot comes after its first
-// byte.
+// Returns the beginning of a file's name, up to and including its last dot: the names of
+// the file and its sidecar begin with it. Returns the whole name if it has no dot after
+// its first byte.
 static fc_str_t stem_of(fc_str_t file) {
   const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
   if (!dot || dot == file.data) return file;
   return fc_str_make(file.data, (size_t)(dot - file.data) + 1);
 }
 
-// Copies `path` to *at without the slashes at its end, and with a zero.
+// Copies `path` to *at without slashes at its end, and adds a NUL.
 static char *put_path(char **at, fc_str_t path) {
   char *text = *at;
   while (path.size > 1 && path.data[path.size - 1] == '/') path.size--;
@@ -93,9 +93,8 @@ void fc_watch_close(fc_watch_t *watch) {
   *watch = (fc_watch_t){.file = -1};
 }
 
-// Ends the watch of a directory that has its path no more, unless another entry
-// uses it: the directory may live on under another name and would go on telling
-// of changes.
+// Ends the watch of a directory that no longer has its path, unless another entry uses
+// the watch. The directory may exist under another name, and would still report changes.
 static void drop_mark(const fc_watch_t *watch, int mark) {
   for (uint32_t i = 0; i < watch->count; i++) {
     if (watch->watched[i].mark == mark) return;
@@ -106,14 +105,14 @@ static void drop_mark(const fc_watch_t *watch, int mark) {
 const char *fc_watch_arm(fc_watch_t *watch, int *out_errno) {
   for (uint32_t i = 0; i < watch->count; i++) {
     fc_watched_t *one = &watch->watched[i];
-    // inotify_add_watch returns the same mark for the same directory, so
-    // calling it again does no harm.
+    // inotify_add_watch returns the same mark for the same directory, so calling it again
+    // is harmless.
     const int before = one->mark;
     one->mark = inotify_add_watch(watch->file, one->path, MASK);
     if (before != one->mark) drop_mark(watch, before);
     if (one->mark >= 0) one->told = false;
-    // If a file or nothing is at the PATH, the watch of its parent tells when that
-    // changes. If the parent is missing too, only --watch-interval finds the PATH.
+    // If the PATH is a file or does not exist, the watch of its parent reports a change.
+    // If the parent does not exist either, only --watch-interval finds the PATH.
     if (one->mark >= 0 || errno == ENOTDIR || errno == ENOENT || one->told) {
       continue;
     }
@@ -167,8 +166,8 @@ static fc_writing_t **find_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   return at;
 }
 
-// If there is no memory, the file is taken for closed. The server can then load the file
-// half written, which fails as with any broken file.
+// If there is no memory, the file counts as closed. The server may then load it half
+// written, which fails like any broken file.
 static void note_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   fc_writing_t **at = find_writing(watch, mark, name);
   if (*at) return;
@@ -199,7 +198,7 @@ static bool matters(const fc_watch_t *watch, int mark, fc_str_t name) {
       return one->prefix.size || name.size == 0 || name.data[0] != '.';
     }
   }
-  // A directory of fc_watch_folder, which the loop may not have heard of yet.
+  // The mark may be of a directory of fc_watch_folder that the loop does not know yet.
   return !is_own(watch, mark) && (name.size == 0 || name.data[0] != '.');
 }
 
@@ -210,8 +209,8 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
     return true;
   }
   // A watch has ended: its directory is gone, or fc_folders_replace has ended it, which
-  // does not know the watches of fc_watch_arm. If it was one of those, it must begin again,
-  // which true leads to.
+  // does not know the watches of fc_watch_arm. If it was one of the latter, it must begin
+  // again: returning true causes that.
   if (event->mask & IN_IGNORED) return is_own(watch, event->wd);
   if (!matters(watch, event->wd, name)) return false;
   if (event->mask & IN_MODIFY) {
@@ -226,8 +225,8 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
 bool fc_watch_take(fc_watch_t *watch) {
   _Alignas(struct inotify_event) char bytes[16384];
   bool changed = false;
-  // One read only: events that are left make the descriptor readable again, and
-  // other work of the loop comes in between.
+  // Reads only once: further events make the descriptor readable again, and other work of
+  // the loop comes in between.
   const ssize_t size = read(watch->file, bytes, sizeof bytes);
   for (ssize_t at = 0; at < size;) {
     const struct inotify_event *event =

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Notices that files of the PATHs change, by an inotify descriptor of its own:
-// libuv's watchers do not tell that a writer has closed a file. The watch tells only
-// that something may have changed; listing the PATHs again finds out what. The
-// loop's thread, but for fc_watch_folder and fc_folders_replace.
+// Notices changes of files in the PATHs, with its own inotify descriptor: libuv's
+// watchers do not report that a writer has closed a file. The watch only reports that
+// something may have changed; listing the PATHs again finds the changes. Loop thread,
+// except fc_watch_folder and fc_folders_replace.
 #ifndef FARCALL_SERVER_MODULES_WATCH_H_
 #define FARCALL_SERVER_MODULES_WATCH_H_
 
 #include "farcall/base.h"
 
-// A directory that is watched, and the names in it that matter.
+// A watched directory, and the names in it that matter.
 typedef struct fc_watched_t {
   int mark;   // inotify's number for the directory, -1: it is not watched
   bool told;  // fc_watch_arm has returned that it cannot be watched
@@ -19,7 +19,7 @@ typedef struct fc_watched_t {
   bool exactly;  // only a name that equals the prefix matters
 } fc_watched_t;
 
-// A file that somebody has written to and not closed yet.
+// A file that was written to and is not closed yet.
 typedef struct fc_writing_t {
   struct fc_writing_t *next;
   int mark;  // inotify's number for its directory
@@ -37,38 +37,39 @@ typedef struct fc_watch_t {
   char *text;  // holds the bytes of all paths and names
 } fc_watch_t;
 
-// Which directories in a PATH are watched, as its last listing found them.
+// The watched directories in a PATH, as its last listing found them.
 typedef struct fc_folders_t {
   int *marks;  // inotify's numbers for them, in order
   size_t count;
 } fc_folders_t;
 
-// Prepares to watch the PATHs; fc_watch_arm begins it. The PATHs are copied.
+// Prepares to watch the PATHs, which it copies; fc_watch_arm begins.
 // FC_CODE_OUT_OF_MEMORY: there is no memory, or no inotify descriptor.
 fc_status_t fc_watch_open(fc_watch_t *watch, fc_allocator_t allocator,
                           const char *const *paths, size_t count,
                           fc_error_t *err) FC_MUST_CHECK;
-// A zeroed fc_watch_t is allowed.
+// Accepts a zeroed fc_watch_t.
 void fc_watch_close(fc_watch_t *watch);
-// Begins to watch, also directories that were replaced or have come back since
-// the last call. Returns the path of a directory that cannot be watched, and the errno
-// that says why, each path once until it can be watched; call it until it returns NULL.
-// A path at which there is no directory is not returned.
+// Begins to watch, also directories that were replaced or came back since the last call.
+// Returns the path of a directory that cannot be watched, and the errno; each path is
+// returned once until it can be watched. Call it until it returns NULL. A PATH without a
+// directory is not returned.
 const char *fc_watch_arm(fc_watch_t *watch, int *out_errno);
-// Watches a directory that lies in a PATH, by inotify's descriptor `file`, until it is
-// gone or fc_folders_replace ends that. Any thread. Returns inotify's number for it, -1
-// and errno: it cannot be watched.
+// Watches a directory in a PATH, with inotify's descriptor `file`, until the directory is
+// gone or fc_folders_replace ends the watch. Any thread. Returns inotify's number for it;
+// -1 and errno: it cannot be watched.
 int fc_watch_folder(int file, const char *path);
-// The PATH at `position` of `all`, of which there are `count`, was listed. `take_found`
-// (allocated by `allocator`, taken over) has the marks that fc_watch_folder gave for it.
-// Ends the watches of directories that no PATH has any more: they may have been moved
-// elsewhere, and would tell of changes there. One thread for all calls with `all`.
+// Call it when the PATH at `position` of the `count` PATHs in `all` was listed.
+// `take_found` (allocated by `allocator`, ownership moves) has the marks that
+// fc_watch_folder returned for it. Ends the watches of directories that no PATH has any
+// more: they may have been moved elsewhere, and would report changes there. One thread
+// for all calls with `all`.
 void fc_folders_replace(fc_folders_t *all, size_t count, size_t position,
                         fc_folders_t take_found, int file,
                         fc_allocator_t allocator);
-// Takes waiting events, one read of them. True: list the PATHs again.
+// Reads waiting events once. True: list the PATHs again.
 bool fc_watch_take(fc_watch_t *watch);
-// Has somebody begun to write to this file and not closed it yet?
+// Is a writer of this file known that has not closed it yet?
 bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path);
 // The same for a file in a directory of fc_watch_folder.
 bool fc_watch_is_written_in(const fc_watch_t *watch, int mark, fc_str_t name);
