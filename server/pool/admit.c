@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Admission: may a call be accepted, though it will wait?
+// Admission: may a call be accepted although it must wait?
 #include "pool/module_queue.h"
 
-// Is there room in the queue? When it is full, a caller whose calls are fewer than its
-// share of the queue is still let in, up to twice the limit, so that nobody is kept out
-// by the calls of others.
+// Is there room in the queue? If it is full, a caller with fewer calls than its share of
+// the queue is still accepted, up to twice the limit. So the calls of other callers
+// cannot keep it out.
 static fc_status_t check_room(const fc_pool_t *pool,
                               const fc_module_queue_t *queue,
                               const fc_job_t *job, uint32_t staged,
                               fc_error_t *err) {
   const uint32_t limit = pool->options.queue_limit;
-  // Workers have room for `staged` more calls, so that many do not really wait.
+  // Workers have room for `staged` more calls, so that many calls do not really wait.
   if (queue->waiting < limit + staged) return FC_OK;
   const fc_flow_share_t has = fc_flows_share(&queue->flows, job);
   if (!has.others || queue->waiting >= 2 * limit + staged) {
@@ -27,9 +27,10 @@ static fc_status_t check_room(const fc_pool_t *pool,
                  has.own);
 }
 
-// Would the call end in time, by what calls have cost so far? A quarter of the time is
-// kept for calls that cost more now. Otherwise the queue would grow as long as the
-// deadline: most calls would miss theirs, and take workers from calls that would not.
+// Would the call end in time, by the past cost of calls? A quarter of the time is
+// reserved for calls that cost more now. Without this check the queue would grow until
+// its wait is as long as the deadline: most calls would miss it, and would take workers
+// from calls that could meet it.
 static bool is_in_time(uint64_t deadline_ns, uint64_t now_ns, uint64_t wait_ns,
                        uint64_t cost_ns) {
   if (!deadline_ns) return true;
@@ -49,7 +50,7 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, const fc_job_t *job,
   if (queue->waiting == 0) return FC_OK;
   const fc_flow_place_t place = fc_flows_place(&queue->flows, job);
   const fc_cost_t *cost = &queue->costs[job->call.function];
-  // Calls that workers have already are ahead, too.
+  // Calls that workers already have are ahead too.
   const uint64_t wait_ns =
       fc_cost_wait_ns(cost, place.ahead + queue->host->running, queue->workers);
   fc_status_t status = check_room(pool, queue, job, staged, err);

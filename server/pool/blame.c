@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entries of the table are overwritten in turn, and it is searched from end to end:
-// it is short. Reading a large body would take milliseconds, so its head is compared
-// first.
+// The entries of the table are overwritten in turn. The table is short, so it is searched
+// linearly. Reading a large body would take milliseconds, so its head is compared first.
 #include "pool/blame.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
@@ -16,7 +15,7 @@ static uint64_t mix(uint64_t a, uint64_t b) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// It must be quick, because the loop waits for it: one multiplication for sixteen bytes.
+// This must be fast, because the loop waits for it: one multiplication for sixteen bytes.
 static uint64_t digest_of(const fc_blame_t *blame, uint64_t what,
                           fc_str_t body) {
   uint64_t words[2], state = blame->key[0] ^ what;
@@ -27,7 +26,8 @@ static uint64_t digest_of(const fc_blame_t *blame, uint64_t what,
   }
   words[0] = words[1] = 0;
   if (at < body.size) memcpy(words, body.data + at, body.size - at);
-  // Zeros at the end of a body need not change the digest: is_near compares the sizes.
+  // Zeros at the end of a body need not change the digest, because is_near compares the
+  // sizes.
   return mix(words[0] ^ blame->key[1], words[1] ^ state);
 }
 
@@ -37,7 +37,7 @@ static uint64_t digest_of_head(const fc_blame_t *blame, uint64_t what,
   return digest_of(blame, what, body);
 }
 
-// Is the entry about a call of the function with a body of this size, and not forgotten?
+// Is the entry about a call of this function with a body of this size, and still valid?
 static bool is_near(const fc_blamed_t *entry, uint64_t what, size_t size,
                     uint64_t now_ns) {
   return entry->what == what && entry->size == size &&

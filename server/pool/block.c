@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Power-of-two classes from 4 KiB: above 4 KiB, what is counted is less than twice what
-// is asked for. The tail lies outside the class, so that a body of 64 MiB needs no
-// block of 128 MiB. One mutex: the loop and the threads take and give a block or two a
-// call, more only when an answer outgrows its block.
+// Size classes are powers of two from 4 KiB, so a block above 4 KiB counts for less than
+// twice the requested size. The tail is outside the class, so that a body of 64 MiB needs
+// no block of 128 MiB. There is one mutex: the loop and the threads take and give a block
+// or two a call, and more only if an answer outgrows its block.
 #include <sys/mman.h>
 
 #include "base/sanitize.h"
 #include "pool/block_table.h"
 
-// Makes a block, under the lock. It does not count as in use yet.
+// Makes a block, under the lock. The block does not count as in use yet.
 static uint32_t new_block(fc_blocks_t *blocks, unsigned class_) {
   uint32_t index = fc_block_index_new(blocks);
   if (index == FC_BLOCK_NONE) return index;
@@ -60,7 +60,7 @@ typedef struct request_t {
 static request_t make_request(const fc_owner_t *owner, uint64_t now,
                               uint64_t size) {
   unsigned class_ = fc_block_class_of(now);
-  // Blocks of the smallest class count as nobody's.
+  // Blocks of the smallest class have no owner.
   return (request_t){.owner = class_ ? owner : NULL,
                      .now = now,
                      .size = size,
@@ -99,7 +99,7 @@ static fc_status_t describe(const fc_blocks_t *blocks, const request_t *request,
   return fc_fail_memory(err);
 }
 
-// Called under the lock, as are all functions from here to take().
+// Called under the lock, like all functions from here to take().
 static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->class_ == 0) return VERDICT_FITS;
   if (request->class_ == FC_BLOCK_CLASSES || request->now > blocks->limit) {
@@ -109,7 +109,7 @@ static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->owner) {
     uint64_t held = fc_owners_held(&blocks->owners, request->owner);
     if (request->old_owner != FC_OWNER_NONE) held -= request->old_counted;
-    // An owner that holds nothing may have one request that is above the share.
+    // An owner without blocks may have one request above the share.
     if (held && held + bytes > blocks->share) return VERDICT_SHARE;
   }
   uint64_t others = blocks->taken - request->old_counted;
@@ -126,12 +126,13 @@ static uint32_t pop_kept(fc_blocks_t *blocks, unsigned class_) {
   return block;
 }
 
-// Has the entry count `bytes` from now on. False: there is no memory to note the owner.
+// Makes the entry count `bytes` from now on. False: there is no memory to store the
+// owner.
 static bool count(fc_blocks_t *blocks, fc_block_entry_t *entry,
                   const fc_owner_t *owner, uint64_t bytes) {
   uint64_t more = bytes - entry->counted;
   if (owner) {
-    // Bytes of a block that nobody owned are now the owner's.
+    // The owner now also owns the earlier bytes of a block without an owner.
     uint64_t theirs = entry->owner == FC_OWNER_NONE ? bytes : more;
     uint32_t index = fc_owners_charge(&blocks->owners, owner, theirs);
     if (index == FC_OWNER_NONE) return false;
@@ -157,19 +158,19 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
     fc_block_file_give(blocks, block);
     return;
   }
-  // A block that was filled to less than half has too little memory to be worth keeping.
+  // A block of which less than half was filled has too little memory to be worth keeping.
   if (blocks->kept > blocks->budget || entry->filled < entry->size / 2) {
     fc_block_let_go(blocks, block);
     return;
   }
-  // The address sanitizer reports a holder that uses the address later.
+  // The address sanitizer then reports code that still uses the address.
   FC_POISON(entry->data,
             (size_t)fc_block_class_bytes(entry->class_) + FC_BLOCK_TAIL);
   entry->next = blocks->heads[entry->class_];
   blocks->heads[entry->class_] = block;
 }
 
-// Takes a block in a file. FC_BLOCK_NONE: no file is wanted, or none can be had.
+// Takes a block in a file. FC_BLOCK_NONE: no file is wanted, or none can be made.
 static uint32_t take_file(fc_blocks_t *blocks, const request_t *request) {
   const unsigned class_ = fc_block_class_of(request->size);
   const bool large =

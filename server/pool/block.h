@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks: the memory that request and answer bytes live in. A block is 64-byte
-// aligned, of a size class (each twice the one before) unless it is fixed or lent, has
-// one holder at a time, and is named by index, because slots may only hold what another
-// process could resolve too. The store keeps blocks it gets back within a budget, so a
-// warm server allocates none. Any thread may call each function but fc_blocks_release,
-// and those that make, set up and destroy a store.
+// Blocks: the memory of request and answer bytes. A block is 64-byte aligned and has one
+// holder at a time. Unless it is fixed or lent, it has a size class, each twice the
+// previous one. It is named by its index, because slots may only contain what another
+// process can resolve. The store keeps returned blocks within a budget, so a warm server
+// allocates none. Any thread may call each function, except fc_blocks_release and those
+// that make, set up and destroy a store.
 #ifndef FARCALL_SERVER_POOL_BLOCK_H_
 #define FARCALL_SERVER_POOL_BLOCK_H_
 
@@ -13,10 +13,10 @@
 
 #define FC_BLOCK_NONE UINT32_MAX
 #define FC_BLOCK_ALIGN 64u
-// Bytes behind every block but a lent one (fc_block_lend), to read and write, for readers
-// that look ahead.
+// Bytes after every block except a lent one (fc_block_lend). Readers that read ahead may
+// read and write them.
 #define FC_BLOCK_TAIL 64
-// Blocks of this size are given whatever the limits say, while there is memory, so that a
+// Blocks of this size are given even above the limits, while there is memory, so that a
 // refusal can be written.
 #define FC_BLOCK_SMALLEST 4096u
 
@@ -24,8 +24,8 @@ typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
   uint64_t taken;  // bytes that count as in use
-  // Bytes kept for reuse: what kept blocks were ever filled with, and what blocks in use
-  // were filled with by earlier calls and do not count now.
+  // Bytes that are kept for reuse: the filled bytes of kept blocks, and bytes of blocks
+  // in use that earlier calls filled and that do not count now.
   uint64_t kept;
   uint64_t limit;   // most bytes that may be in use
   uint64_t share;   // most of them that one owner may hold
@@ -34,121 +34,121 @@ typedef struct fc_blocks_usage_t {
   uint64_t files;   // files made so far
 } fc_blocks_usage_t;
 
-// `limit` bounds the bytes in use (blocks of FC_BLOCK_SMALLEST may exceed it), `budget`
-// those kept for reuse. One owner may hold `limit` bytes, until fc_blocks_set_share.
+// `limit` is the most bytes in use (blocks of FC_BLOCK_SMALLEST may exceed it), `budget`
+// the most bytes kept for reuse. One owner may hold `limit` bytes until
+// fc_blocks_set_share is called.
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) FC_MUST_CHECK;
-// Makes blocks of memory that others own: block i lies where spans[i] says, and its last
-// FC_BLOCK_TAIL bytes are its tail. The memory is borrowed, `spans` is copied. No block can
-// be taken, and giving one back does nothing: who owns a block is agreed elsewhere. `limit`
-// bounds only the bytes of fc_blocks_charge.
+// Makes blocks from borrowed memory: spans[i] gives the place of block i, and its last
+// FC_BLOCK_TAIL bytes are the tail. `spans` is copied. No block can be taken, and giving
+// one back does nothing: its owner is determined elsewhere. `limit` applies only to the
+// bytes of fc_blocks_charge.
 fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator, uint64_t limit,
                                    const fc_span_t *spans, uint32_t count,
                                    fc_blocks_t **out_blocks,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Sets the most bytes that one owner may hold. Call it before the first block
-// is taken.
+// Sets the most bytes that one owner may hold. Call it before the first block is taken.
 void fc_blocks_set_share(fc_blocks_t *blocks, uint64_t share);
-// Counts bytes as in use that lie in no block (meter.h). False when the limit would be
-// exceeded. Whoever has charged bytes discharges them.
+// Counts bytes as in use that are in no block (meter.h). False: the limit would be
+// exceeded. The caller must discharge the bytes later.
 bool fc_blocks_charge(fc_blocks_t *blocks, uint64_t size) FC_MUST_CHECK;
 void fc_blocks_discharge(fc_blocks_t *blocks, uint64_t size);
 // Every block must have been given back. NULL is allowed.
 void fc_blocks_destroy(fc_blocks_t *blocks);
 
-// Takes a block of at least `size` bytes. FC_CODE_OVERLOADED when the limit would be
-// exceeded, FC_CODE_OUT_OF_MEMORY.
+// Takes a block of at least `size` bytes. FC_CODE_OVERLOADED: the limit would be
+// exceeded. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
-// For bytes that arrive piece by piece, `size` in the end: takes a block of at
-// least `now` bytes, and counts `now` bytes, rounded up to a size class, as the owner's
-// until the block is given back (as nobody's in the smallest class). The block has `size`
-// bytes at once if one of that size is kept, which costs no more memory, or if a new one
-// would be large: of a large block only addresses are taken at first. The block may be
-// filled as far as fc_block_size says, and fc_block_grow must then count what was filled.
-// Fails as fc_block_take does, and with FC_CODE_TOO_MANY_REQUESTS when the owner holds
-// some bytes and would hold more than its share.
+// For bytes that arrive piece by piece, `size` in the end. Takes a block of at least
+// `now` bytes. Counts `now` bytes, rounded up to a size class, for the owner until the
+// block is given back (for nobody in the smallest class). The block has `size` bytes at
+// once if one of that size is kept, which costs no more memory, or if a new one would be
+// large, because a large block takes only addresses at first. The block may be filled up
+// to fc_block_size, and fc_block_grow must then count the filled bytes. Fails like
+// fc_block_take, and with FC_CODE_TOO_MANY_REQUESTS if the owner holds some bytes and
+// would exceed its share.
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
-// Does the same for bytes that worker processes of `audience` may be given: if `size`,
-// or the size that the block grows to, is above FC_LIMIT_SHARED, all of the block lies
-// in a file (fc_block_file), unless FC_LIMIT_SHARED_FILES are in use already, or none can
-// be made and mapped. FC_AUDIENCE_NONE: no process is given the bytes.
+// Does the same for bytes that may be given to worker processes of `audience`. If `size`,
+// or the size that the block grows to, is above FC_LIMIT_SHARED, the whole block is in a
+// file (fc_block_file), unless FC_LIMIT_SHARED_FILES are in use, or no file can be made
+// and mapped. FC_AUDIENCE_NONE: no process gets the bytes.
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
                                  uint64_t audience, uint64_t now, uint64_t size,
                                  uint32_t *out_block,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Counts `now` bytes of *block, of which there will be `size` in the end. If *block is
-// too small for `now`, a larger block takes its place, to which its first `used` bytes
-// are copied. On failure *block stays as it is.
+// Counts `now` bytes of *block, which will have `size` bytes in the end. If *block is too
+// small for `now`, a larger block replaces it, and the first `used` bytes are copied. On
+// failure *block does not change.
 fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
                           uint32_t *block, uint64_t used, uint64_t now,
                           uint64_t size, fc_error_t *err) FC_MUST_CHECK;
-// Counts a block that is nobody's as the owner's. Fails as fc_block_take_for does.
+// Counts a block without an owner for `owner`. Fails like fc_block_take_for.
 fc_status_t fc_block_own(fc_blocks_t *blocks, const fc_owner_t *owner,
                          uint32_t block, fc_error_t *err) FC_MUST_CHECK;
-// Tells whether the limits let the owner take `size` bytes now. Takes nothing.
+// Checks whether the limits let the owner take `size` bytes now. Takes nothing.
 fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
                             uint64_t size, fc_error_t *err) FC_MUST_CHECK;
 // Gives a block back. FC_BLOCK_NONE is allowed.
 void fc_block_give(fc_blocks_t *blocks, uint32_t block);
 uint8_t *fc_block_data(const fc_blocks_t *blocks, uint32_t block);
-// Bytes of the block. FC_BLOCK_TAIL bytes more may be read and written, but not of a lent
-// one.
+// Returns the size of the block. FC_BLOCK_TAIL more bytes may be read and written, except
+// in a lent block.
 size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block);
-// Bytes of the block that count as in use.
+// Returns the bytes of the block that count as in use.
 uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
 // ---------------------------------------------------------------------------
-// Blocks in files, which worker processes may see. A process that was given a file
-// may keep the file open. So a file has an audience, the processes that may ever be given
-// it, and is used again for these alone: no process finds there what was not meant for
-// its module. Files are kept with what lies in them, and mapped, because fresh pages cost
-// more than all copies of what is written to them.
+// Blocks in files, which worker processes may see. A process that was given a file may
+// keep it open. So a file has an audience, which are the processes that may ever be given
+// the file, and it is reused only for that audience: no process finds bytes there that
+// were not meant for its module. Files are kept with their content, and mapped, because
+// fresh pages cost more than all copies of their bytes.
 
 #define FC_AUDIENCE_NONE 0u
 
-// Makes an audience: a number that no other has or will have.
+// Makes an audience: a number that is never used again.
 uint64_t fc_blocks_audience(fc_blocks_t *blocks);
-// Nothing is given to the audience any more: its files are not kept, and those in use
-// are let go when they are given back.
+// Ends the audience: its files are no longer kept, and those in use are freed when they
+// are given back.
 void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience);
-// The file (shared.h) that the block lies in, from the file's beginning on. The block
-// owns the file. -1: the block lies in none.
+// Returns the file (shared.h) in which the block is, from the file's beginning on; -1: it
+// is in no file. The block owns the file.
 int fc_block_file(const fc_blocks_t *blocks, uint32_t block);
-// The file's number. No two files have the same.
+// Returns the file's number. No two files have the same number.
 uint64_t fc_block_serial(const fc_blocks_t *blocks, uint32_t block);
-// Bytes of memory that the file is known to take: as last measured, or as counted since.
+// Returns the known memory of the file in bytes: as last measured, or as counted since.
 uint64_t fc_block_filled(const fc_blocks_t *blocks, uint32_t block);
-// Takes a block for worker processes of `audience` to fill: a file of `size` bytes, of
-// which none count and which the loop need not have mapped. When it is known how many
-// bytes were filled, fc_block_adopt makes these readable and counts them, rounded up to a
-// size class; if it fails, they do not count.
+// Lends a block to worker processes of `audience`, which fill it: a file of `size` bytes,
+// which do not count, and which the loop need not have mapped. When the number of filled
+// bytes is known, fc_block_adopt makes them readable and counts them, rounded up to a
+// size class. If it fails, they do not count.
 fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
                            fc_error_t *err) FC_MUST_CHECK;
-// Lets kept files go that were given back before `before_ns` (fc_clock_ns), those that a
-// process has made too large meanwhile, and, while more is kept than the budget, others.
-// True: some are kept. The files are measured without the lock.
+// Frees kept files that were given back before `before_ns` (fc_clock_ns), those that a
+// process has enlarged too much, and others while the budget is exceeded. True: some are
+// kept. The files are measured without the lock.
 bool fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
 // Releases kept blocks larger than `size`. Blocks in files stay.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
-// Large blocks that are not kept are released bit by bit, because the kernel takes
-// milliseconds for a whole one: gives some `most` bytes back to the kernel. True: there is
-// more. The loop's thread alone.
+// Gives about `most` bytes of dying blocks back to the kernel. Large blocks that are not
+// kept are released in parts, because the kernel takes milliseconds for a whole one.
+// True: there is more. Loop thread only.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most);
-// The same for blocks in files. One thread alone, the nursery's.
+// Does the same for blocks in files. Only the nursery's thread may call it.
 bool fc_blocks_release_file(fc_blocks_t *blocks, uint64_t most);
 bool fc_blocks_has_dying_files(const fc_blocks_t *blocks);
-// Bytes of a body or an answer were copied.
+// Counts `size` copied bytes of a body or an answer.
 void fc_blocks_note_copied(fc_blocks_t *blocks, uint64_t size);
 
-// A piece of a block. In a slot this is the only way to name bytes outside of the slot.
+// A piece of a block. In a slot, only a piece can name bytes outside the slot.
 typedef struct fc_piece_t {
   uint32_t block;
   uint32_t offset;
@@ -156,8 +156,8 @@ typedef struct fc_piece_t {
 } fc_piece_t;
 
 // ---------------------------------------------------------------------------
-// A sink that fills blocks, each at least four times as large as the one before, so that
-// nothing written is ever copied and the largest answer is a dozen pieces.
+// A sink that fills blocks. Each block is at least four times as large as the one before,
+// so written bytes are never copied and the largest answer has a dozen pieces.
 
 #define FC_PIECES_MAX 12
 
@@ -172,31 +172,32 @@ typedef struct fc_block_sink_t {
   fc_piece_t pieces[FC_PIECES_MAX];
 } fc_block_sink_t;
 
-// Starts with `block`, which the sink owns from now on, and leaves the first `reserve`
-// bytes of it unwritten. All pieces together have at most `limit` bytes.
+// Starts with `block`, which the sink then owns, and leaves its first `reserve` bytes
+// unwritten. All pieces together have at most `limit` bytes.
 void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
                         uint32_t block, uint32_t reserve, uint64_t limit);
-// Where an answer goes on that outgrows the first `first` bytes of its block: in the
-// block that `take` gives, of at least the sink's limit; if `take` gives FC_BLOCK_NONE,
-// in the block that the answer has.
+// Continuation of an answer that exceeds the first `first` bytes of its block: in the
+// block that `take` returns, of at least the sink's limit; if `take` returns
+// FC_BLOCK_NONE, in the answer's own block.
 typedef struct fc_block_more_t {
   uint64_t first;
   uint32_t (*take)(void *context);
   void *context;
 } fc_block_more_t;
-// Lets more->take choose the block in which the answer goes on after its first
-// more->first bytes. For a sink that has just been initialised; without effect if the sink
-// ends before that. `more` is borrowed.
+// Makes more->take choose the block in which the answer continues after its first
+// more->first bytes. Call it for a sink that was just initialised. It has no effect if
+// the sink ends before that. Borrows `more`.
 void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more);
-// Further blocks count as this owner's, and may be refused as by fc_block_take_for.
-// `owner` is borrowed.
+// Counts further blocks for this owner; they may be refused as by fc_block_take_for.
+// Borrows `owner`.
 static inline void fc_block_sink_own(fc_block_sink_t *out,
                                      const fc_owner_t *owner) {
   out->owner = owner;
 }
-// Keeps the first `size` bytes of those that were written. The sink is finished then.
+// Keeps the first `size` of the written bytes, and finishes the sink.
 void fc_block_sink_cut(fc_block_sink_t *out, uint64_t size);
-// Closes the last piece; the pieces can be read now. Returns all bytes written.
+// Closes the last piece, so that the pieces can be read. Returns the number of written
+// bytes.
 uint64_t fc_block_sink_finish(fc_block_sink_t *out);
 // Gives every block back.
 void fc_block_sink_drop(fc_block_sink_t *out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks that lie in files. Those that are kept are in one list, the last given back
-// first. The list has at most FC_LIMIT_KEPT_FILES, so it is searched from end to end.
+// Blocks in files. Kept ones are in one list, the most recently returned first. The list
+// has at most FC_LIMIT_KEPT_FILES entries, so it is searched linearly.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -52,7 +52,7 @@ static bool map(fc_blocks_t *blocks, fc_block_entry_t *entry, uint64_t size,
 // ---------------------------------------------------------------------------
 // Kept files
 
-// Takes the kept block that `at` leads to out of the list.
+// Removes the kept block to which `at` points from the list.
 static uint32_t unlist(fc_blocks_t *blocks, uint32_t *at) {
   const uint32_t block = *at;
   fc_block_entry_t *entry = fc_block_entry(blocks, block);
@@ -74,8 +74,8 @@ static uint32_t pop_kept(fc_blocks_t *blocks, uint64_t audience,
   return FC_BLOCK_NONE;
 }
 
-// Has one file less mapped: lets the mapped file go that was kept longest. False: none
-// that is kept is mapped.
+// Frees the mapped kept file that was kept longest, so that one file less is mapped.
+// False: no kept file is mapped.
 static bool drop_mapped(fc_blocks_t *blocks) {
   uint32_t *last = NULL, *at = &blocks->kept_files;
   for (; *at != FC_BLOCK_NONE; at = &fc_block_entry(blocks, *at)->next) {
@@ -86,7 +86,7 @@ static bool drop_mapped(fc_blocks_t *blocks) {
   return true;
 }
 
-// Lets those go that come after the first FC_LIMIT_KEPT_FILES.
+// Frees the kept files after the first FC_LIMIT_KEPT_FILES.
 static void bound_kept(fc_blocks_t *blocks) {
   uint32_t *at = &blocks->kept_files;
   for (unsigned i = 0; *at != FC_BLOCK_NONE; i++) {
@@ -95,9 +95,9 @@ static void bound_kept(fc_blocks_t *blocks) {
   }
 }
 
-// Notes how much memory the file takes, since workers may write where nothing is counted.
-// To ask for that takes a microsecond, however much it is, and whatever the worker does
-// with the file meanwhile. False: it takes over FC_LIMIT_FILE_SPARE more than was known.
+// Notes how much memory the file takes, because workers may write bytes that are not
+// counted. The query takes a microsecond, for any size and whatever the worker does with
+// the file meanwhile. False: the file takes over FC_LIMIT_FILE_SPARE more than was known.
 static bool note_taken(fc_blocks_t *blocks, fc_block_entry_t *entry,
                        uint64_t taken) {
   const bool honest = taken <= entry->filled + FC_LIMIT_FILE_SPARE;
@@ -126,7 +126,7 @@ void fc_block_file_give(fc_blocks_t *blocks, uint32_t block) {
   bound_kept(blocks);
 }
 
-// A kept file, measured: a process may write into it also while it is kept.
+// A measured kept file. A process may write to a file even while it is kept.
 typedef struct sample_t {
   uint64_t serial;
   uint64_t kept_ns;
@@ -134,7 +134,7 @@ typedef struct sample_t {
   uint64_t taken;
 } sample_t;
 
-// Under the lock, as is all but fc_blocks_age.
+// Called under the lock, like all functions except fc_blocks_age.
 static unsigned list_kept(const fc_blocks_t *blocks,
                           sample_t samples[FC_LIMIT_KEPT_FILES]) {
   unsigned count = 0;
@@ -148,7 +148,7 @@ static unsigned list_kept(const fc_blocks_t *blocks,
   return count;
 }
 
-// What was measured of the file. NULL: it was used again meanwhile.
+// Returns the measurement of the file. NULL: it was used again meanwhile.
 static const sample_t *find_sample(const fc_block_entry_t *entry,
                                    const sample_t *samples, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
@@ -160,8 +160,7 @@ static const sample_t *find_sample(const fc_block_entry_t *entry,
   return NULL;
 }
 
-// Lets the kept files go that are older, have become too large, or are too many for the
-// budget.
+// Frees kept files that are older, too large, or beyond the budget.
 static void drop_old(fc_blocks_t *blocks, uint64_t before_ns,
                      const sample_t *samples, unsigned count) {
   uint32_t *at = &blocks->kept_files;
@@ -211,7 +210,7 @@ void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience) {
   if (audience == FC_AUDIENCE_NONE) return;
   pthread_mutex_lock(&blocks->lock);
   drop_audience(blocks, audience);
-  // Those in use are let go when they are given back.
+  // Files in use are freed when they are given back.
   for (uint32_t i = blocks->all_files; i != FC_BLOCK_NONE;) {
     fc_block_entry_t *entry = fc_block_entry(blocks, i);
     if (entry->audience == audience) entry->audience = FC_AUDIENCE_NONE;
@@ -223,8 +222,8 @@ void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience) {
 // ---------------------------------------------------------------------------
 // Taking
 
-// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES
-// are mapped and in use, or none can be made.
+// Makes a block in a file that is not mapped yet. FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES
+// are mapped and in use, or no file can be made.
 static uint32_t make(fc_blocks_t *blocks, uint64_t audience, uint64_t size) {
   if (blocks->files >= FC_LIMIT_SHARED_FILES && !drop_mapped(blocks)) {
     return FC_BLOCK_NONE;
@@ -284,8 +283,8 @@ fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
   return FC_OK;
 }
 
-// Makes the block's file readable. All of it is mapped, so that no larger answer needs a
-// new mapping: to take one away costs 40 us for each MiB that was read.
+// Makes the block's file readable. The whole file is mapped, so that a larger answer
+// needs no new mapping: unmapping costs 40 us for each MiB that was read.
 static bool map_to_read(fc_blocks_t *blocks, fc_block_entry_t *entry) {
   if (entry->mapped) return true;
   pthread_mutex_lock(&blocks->lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How memory of blocks goes back to the system.
+// Gives memory of blocks back to the system.
 #include <sys/mman.h>
 
 #include "base/sanitize.h"
@@ -51,8 +51,8 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
   pthread_mutex_unlock(&blocks->lock);
 }
 
-// Gives up to `most` bytes of a dying block back. False: what is left can go at once,
-// with the block.
+// Gives up to `most` bytes of a dying block back. False: the rest is small enough to be
+// freed at once, with the block.
 static bool release_some(fc_block_entry_t *entry, uint64_t most) {
   const uint64_t left = entry->size - entry->released;
   if (left <= most) return false;
@@ -61,8 +61,8 @@ static bool release_some(fc_block_entry_t *entry, uint64_t most) {
   return true;
 }
 
-// Releases a part of the first dying block. True: there is more. While pages of the block
-// go, it is in no list, so the lock need not be held.
+// Releases a part of the first dying block. True: there is more. During the release the
+// block is in no list, so the lock is not needed.
 static bool release_first(fc_blocks_t *blocks, uint64_t most) {
   pthread_mutex_lock(&blocks->lock);
   const uint32_t block = blocks->dying;
@@ -91,8 +91,8 @@ bool fc_blocks_has_dying_files(const fc_blocks_t *blocks) {
          FC_BLOCK_NONE;
 }
 
-// All of a file is scrubbed, since a worker may have written more than was counted, and
-// may keep the file open. Nothing slow is done under the lock.
+// The whole file is emptied, because a worker may have written more than was counted, and
+// may keep the file open. No slow work is done under the lock.
 bool fc_blocks_release_file(fc_blocks_t *blocks, uint64_t most) {
   pthread_mutex_lock(&blocks->lock);
   const uint32_t block = blocks->dying_files;

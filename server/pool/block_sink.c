@@ -10,7 +10,7 @@ static void close_piece(fc_block_sink_t *out) {
   piece->size = (uint64_t)(out->sink.cursor - begin);
 }
 
-// Sets where the last piece must end, and returns where it begins.
+// Sets the end of the last piece, and returns its beginning.
 static char *bound_piece(fc_block_sink_t *out) {
   const fc_piece_t *piece = &out->pieces[out->count - 1];
   char *begin =

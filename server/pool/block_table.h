@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is behind block.h, for the files that do its work: block_table.c has the
-// store and its indices, block.c takes blocks and gives them back, block_file.c has
-// those that lie in files, block_release.c gives memory back to the system.
-// The inline functions need no lock; the others are called under the store's lock, unless
+// Shared by the files that implement block.h: block_table.c has the store and its
+// indices, block.c takes blocks and gives them back, block_file.c has blocks in files,
+// block_release.c gives memory back to the system. The inline functions need no lock. The
+// other functions are called under the store's lock, unless their comment says otherwise.
 // they say something else.
 #ifndef FARCALL_SERVER_POOL_BLOCK_TABLE_H_
 #define FARCALL_SERVER_POOL_BLOCK_TABLE_H_
@@ -17,11 +17,11 @@
 #define FC_BLOCK_CLASSES 23   // up to 16 GiB
 #define FC_BLOCK_CHUNK 256u   // entries of one piece of the table
 #define FC_BLOCK_CHUNKS 256u  // pieces: at most 65,536 blocks
-// The system gives a block of at least this size its pages as they are touched. The pages
-// of a block of which more than this was filled are given back bit by bit.
+// The system provides pages of a block of at least this size only when they are touched.
+// The pages of a block of which more than this was filled are given back in parts.
 #define FC_BLOCK_LARGE (1u << 20)
-// So many bytes at the beginning of a large block, or of one in a file, get small pages,
-// so that a client which announces much and sends little takes little memory.
+// The first bytes of a large block, or of one in a file, that get small pages. So a
+// client which announces much and sends little takes little memory.
 #define FC_BLOCK_SMALL_PAGES (4u << 20)
 _Static_assert(FC_LIMIT_SHARED * 2 == FC_BLOCK_LARGE,
                "shared blocks are large ones");
@@ -72,7 +72,7 @@ static inline uint64_t fc_block_class_bytes(unsigned class_) {
   return (uint64_t)FC_BLOCK_SMALLEST << class_;
 }
 
-// The smallest class of at least `size` bytes; FC_BLOCK_CLASSES: there is none.
+// Returns the smallest class of at least `size` bytes; FC_BLOCK_CLASSES: there is none.
 static inline unsigned fc_block_class_of(uint64_t size) {
   unsigned class_ = 0;
   while (class_ < FC_BLOCK_CLASSES && fc_block_class_bytes(class_) < size)
@@ -87,41 +87,39 @@ static inline fc_block_entry_t *fc_block_entry(const fc_blocks_t *blocks,
 
 // block_table.c
 
-// Finds a free index. FC_BLOCK_NONE: none can be had.
+// Finds a free index. FC_BLOCK_NONE: there is none.
 uint32_t fc_block_index_new(fc_blocks_t *blocks);
 void fc_block_index_free(fc_blocks_t *blocks, uint32_t index);
-// Calls madvise for the whole pages among the `size` bytes from `begin` on. Needs no
-// lock.
+// Calls madvise for the whole pages in the `size` bytes from `begin` on. Needs no lock.
 void fc_block_advise(uint8_t *begin, uint64_t size, int advice);
 
 // block.c
 
 // Counts `size` bytes of a block in a file, rounded up to a size class, for nobody. Takes
-// the lock itself.
+// the lock.
 fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
                                 uint64_t size, fc_error_t *err) FC_MUST_CHECK;
 
 // block_file.c
 
 // Takes a block in a file, with room for `size` bytes, and maps it. FC_BLOCK_NONE:
-// FC_LIMIT_SHARED_FILES are mapped and none of them is only kept, or no file can be made
-// and mapped.
+// FC_LIMIT_SHARED_FILES are mapped and in use, or no file can be made and mapped.
 uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
                             uint64_t size);
-// Takes the block out of the list of all that lie in files.
+// Removes the block from the list of all blocks in files.
 void fc_block_file_unlist(fc_blocks_t *blocks, fc_block_entry_t *entry);
 // Unmaps and closes the file of a block that was unlisted and does not count as mapped.
 // Needs no lock.
 void fc_block_file_close(fc_block_entry_t *entry);
-// Takes a block in a file back that nobody uses any more: keeps it or lets it go.
+// Takes back an unused block in a file: keeps or frees it.
 void fc_block_file_give(fc_blocks_t *blocks, uint32_t block);
 
 // block_release.c
 
-// Frees a block that does not count as kept any more.
+// Frees a block that no longer counts as kept.
 void fc_block_free(fc_blocks_t *blocks, uint32_t block);
-// Frees a block that is in no list. One of which more than FC_BLOCK_LARGE was filled is
-// left to fc_blocks_release, one in a file to fc_blocks_release_file.
+// Frees a block that is in no list. If more than FC_BLOCK_LARGE of it was filled, it is
+// left to fc_blocks_release; if it is in a file, to fc_blocks_release_file.
 void fc_block_let_go(fc_blocks_t *blocks, uint32_t block);
 
 #endif  // FARCALL_SERVER_POOL_BLOCK_TABLE_H_

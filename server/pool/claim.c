@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of a session that wait for their turn are linked as those of a flow are: they are
-// in none meanwhile.
+// Calls of a session that wait for their turn are in no flow, so the links of a flow are
+// used to link them.
 #include "pool/claim.h"
 
 #include "pool/module_queue.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker process reports when a signal ends it: which signal, what kind of
-// address, where in the module. The handler runs on a stack of its own (in threads that a
-// module has made, on theirs: it reports nothing if that is full), calls only what is safe
-// in handlers, and then lets the signal end the process, so that the kernel tells the
-// parent of the signal too.
+// Reports why a signal ends a worker process: which signal, what kind of address, where
+// in the module. The handler runs on a separate stack; in threads that a module made, it
+// runs on their stack, and reports nothing if that is full. It calls only
+// async-signal-safe functions. Then the signal ends the process, so that the kernel also
+// reports the signal to the parent.
 #include "pool/fault.h"
 
 #include <signal.h>
@@ -15,8 +15,8 @@
 #define NULL_SIZE 65536u
 #define STACK_REACH (1u << 20)
 
-// What the signal handler needs, and what leads to it. A handler gets no argument of
-// ours, so this is static; only worker processes use it.
+// The data of the signal handler. A handler gets no argument of ours, so this is static;
+// only worker processes use it.
 static struct {
   fc_fault_t *fault;
   fc_loaded_t module;
@@ -35,8 +35,8 @@ static uintptr_t stack_pointer(const ucontext_t *context) {
 static fc_fault_class_t classify(const siginfo_t *info,
                                  const ucontext_t *context) {
   bool of_memory = info->si_signo == SIGSEGV || info->si_signo == SIGBUS;
-  // Two signals have no address: one that a process has sent, and that of an access to a
-  // non-canonical address, which the processor does not tell the kernel (SI_KERNEL).
+  // Two signals have no address: one that a process sent, and one for an access to a
+  // non-canonical address, which the processor does not report to the kernel (SI_KERNEL).
   if (!of_memory || info->si_code <= 0 || info->si_code == SI_KERNEL) {
     return FC_FAULT_NONE;
   }
@@ -56,8 +56,8 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     fault->offset = fault->in_module ? pc - watch.module.base : 0;
     fault->signal = (uint32_t)number;
   }
-  // By SA_RESETHAND the handler is gone, and by SA_NODEFER the signal is not blocked: so
-  // it ends the process when it is raised again.
+  // SA_RESETHAND has removed the handler, and with SA_NODEFER the signal is not blocked.
+  // So raising the signal again ends the process.
   raise(number);
 }
 

@@ -11,13 +11,14 @@
 // From now on a fault or an abort (kFaults in fault.c) is described in `fault` before it
 // ends the process.
 void fc_fault_watch(fc_fault_t *fault);
-// Gives the calling thread a stack to report on, without which it could not report that
-// its own is full. `memory` is FC_FAULT_STACK_SIZE bytes until fc_fault_uncover, which
-// the thread calls before it ends: what it had before (*before) holds again then.
+// Gives the calling thread a stack for the handler, without which it could not report
+// that its own stack is full. `memory` must have FC_FAULT_STACK_SIZE bytes until
+// fc_fault_uncover, which the thread calls before it ends. fc_fault_uncover restores the
+// earlier stack (*before).
 #define FC_FAULT_STACK_SIZE ((size_t)64 << 10)
 void fc_fault_cover(void *memory, stack_t *before);
 void fc_fault_uncover(const stack_t *before);
-// The first object that is loaded between these two calls is the module's.
+// The first object that is loaded between these two calls is the module.
 void fc_fault_before_load(void);
 void fc_fault_after_load(void);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A flow has no struct of its own: its first job has the fc_flow_head_t. When the first
-// job leaves, the next job of the flow takes its place in the chain and in the ring of
-// turns.
+// job leaves, the next job of the flow replaces it in the chain and in the ring of turns.
 #include "pool/flow.h"
 
 static unsigned level_of(const fc_job_t *job) {
@@ -30,7 +29,7 @@ static fc_job_t **chain_of(const fc_flows_t *flows, const fc_job_t *job) {
   return chain_at(flows, job, level_of(job));
 }
 
-// The first job of the flow that the job's caller has with a priority; NULL: none waits.
+// Returns the first job of the caller's flow with a priority; NULL: none waits.
 static fc_job_t *find_at(const fc_flows_t *flows, const fc_job_t *job,
                          unsigned level) {
   if (!flows->counts[level]) return NULL;
@@ -73,8 +72,8 @@ static int64_t take_debt(const fc_flows_t *flows, const fc_job_t *job) {
   return owed;
 }
 
-// Puts a flow, which has one job, at the end of the turns. If it is the turn of a flow in
-// debt, which waited alone, it is this one's now.
+// Puts a flow, which has one job, at the end of the turns. If a flow in debt has the turn
+// because it waited alone, the new flow gets the turn.
 static void open_flow(fc_flows_t *flows, fc_job_t *job) {
   const unsigned level = level_of(job);
   fc_job_t **chain = chain_of(flows, job), *turn = flows->turns[level];
@@ -107,7 +106,7 @@ static void close_flow(fc_flows_t *flows, fc_job_t *job) {
   flows->levels &= ~(1u << level);
 }
 
-// `next` becomes the first job of the flow in the place of `job`.
+// Makes `next` the first job of the flow in the place of `job`.
 static void hand_on(fc_flows_t *flows, const fc_job_t *job, fc_job_t *next) {
   const unsigned level = level_of(job);
   *link_of(flows, job) = next;
@@ -155,7 +154,7 @@ void fc_flows_put_back(fc_flows_t *flows, fc_job_t *job) {
   flows->turns[level_of(job)] = job;
 }
 
-// A free place of the table, or that of the smallest debt.
+// Returns a free place of the table, or the place of the smallest debt.
 static fc_flow_debt_t *make_debt(fc_flow_table_t *table) {
   fc_flow_debt_t *found = &table->debts[0];
   for (uint32_t i = 1; i < FC_FLOW_DEBTS && found->ns; i++) {
@@ -189,7 +188,7 @@ void fc_flows_remove(fc_flows_t *flows, fc_job_t *job) {
     hand_on(flows, job, job->flow_next);
   } else {
     close_flow(flows, job);
-    // Who takes a call back has not paid by that.
+    // Taking a call back must not cancel the debt of its caller.
     if (job->flow.credit < 0) {
       owe(flows, job->call.generation, &job->caller, -job->flow.credit);
     }
@@ -200,8 +199,8 @@ void fc_flows_remove(fc_flows_t *flows, fc_job_t *job) {
 #define DEBT_MAX 16u   // in calls of mean cost
 #define PASSED_MAX 32  // flows that are passed over at once
 
-// Passes over flows in debt, each of which pays a part. The number is bounded so that the
-// time is: where more flows are in debt than that, one of them is served early.
+// Skips flows in debt; each pays a part. The number is limited to limit the time: if more
+// flows are in debt, one of them is served early.
 static void pass_debtors(fc_flows_t *flows, unsigned level, uint64_t mean) {
   fc_job_t *turn = flows->turns[level];
   for (int i = 0; turn && turn->flow.credit < 0 && i < PASSED_MAX; i++) {
@@ -211,9 +210,9 @@ static void pass_debtors(fc_flows_t *flows, unsigned level, uint64_t mean) {
   flows->turns[level] = turn;
 }
 
-// A flow is served while it has credit, and one call at least. At the end of its turn it
-// is given the mean cost of a call. A flow whose call was dearer waits until its debt is
-// paid. A call adds at most DEBT_MAX mean costs to the debt, so every turn comes.
+// A flow is served while it has credit, but for at least one call. At the end of its turn
+// it gets the mean cost of a call. A flow whose call cost more waits until its debt is
+// paid. A call adds at most DEBT_MAX mean costs to the debt, so every flow gets its turn.
 void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
                    uint64_t mean) {
   const unsigned level = level_of(job);
@@ -230,7 +229,7 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
   pass_debtors(flows, level, mean);
 }
 
-// `most`: what the caller owes then, unless he owes more already.
+// `most` limits the caller's debt, unless it is larger already.
 static void charge(fc_flows_t *flows, uint32_t generation,
                    const fc_owner_t *caller, int64_t owed, int64_t most) {
   fc_job_t key = {.call = {.generation = generation}, .caller = *caller};
@@ -277,8 +276,8 @@ fc_flow_place_t fc_flows_place(const fc_flows_t *flows, const fc_job_t *job) {
   const fc_job_t *first = find(flows, job);
   const uint32_t own = first ? first->flow.count : 0;
   fc_flow_place_t place = {.own = own};
-  // Callers of one priority take turns: by the time this call is made, each other caller
-  // has made as many calls as this call's caller, this one included.
+  // Callers of one priority take turns. So when this call is made, each other caller has
+  // made as many calls as this caller, this call included.
   const uint64_t alike = flows->counts[level] + (first == NULL);
   const uint64_t turns = alike * (own + 1) - 1;
   const uint64_t waiting = flows->waiting[level];

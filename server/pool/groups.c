@@ -38,7 +38,7 @@ static int open_file(const char *folder, const char *name) {
   return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-// False with errno: the file cannot be opened or does not take the text.
+// False and errno: the file cannot be opened or does not accept the text.
 static bool write_file(const char *folder, const char *name, const char *text) {
   const int file = open_file(folder, name);
   if (file < 0) return false;
@@ -66,8 +66,9 @@ static bool move(const char *folder) {
   return write_file(folder, "cgroup.procs", pid);
 }
 
-// Gives the groups below the server's group each controller of a limit that the server's
-// group has, and notes for each other controller why it is not given. False: none was.
+// Enables, for the groups below the server's group, each controller of a limit that the
+// server's group has. For each other controller, notes why it is not enabled. False: none
+// was enabled.
 static bool give(fc_groups_t *groups, const char *controllers) {
   bool any = false;
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
@@ -104,7 +105,7 @@ void fc_groups_open(fc_groups_t *groups, const char *root) {
   if (size < 0 || (size_t)size >= sizeof groups->folder ||
       !fc_cgroup_read(root, own.folder, "cgroup.controllers", controllers,
                       sizeof controllers)) {
-    // The file is empty where all controllers are of version 1.
+    // The file is empty if all controllers are of version 1.
     controllers[0] = '\0';
   }
   snprintf(server, sizeof server, "%s/server", groups->folder);
@@ -143,21 +144,21 @@ static bool set_limit(const char *folder, fc_group_limit_t limit,
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
   }
   if (!write_file(folder, kRows[limit].file, text)) return false;
-  // What is swapped out does not count to memory.max, so nothing may be. Kernels without
-  // swap have no such file.
+  // Swapped memory does not count for memory.max, so swap is forbidden. Kernels without
+  // swap do not have the file.
   if (limit == FC_GROUP_MEMORY)
     (void)write_file(folder, "memory.swap.max", "0");
   return true;
 }
 
-// Takes the limit off a group that was left behind. A file that is not there sets none.
+// Removes the limit from an old group. A file that does not exist sets no limit.
 static void lift_limit(const char *folder, fc_group_limit_t limit) {
   (void)write_file(folder, kRows[limit].file, "max");
   if (limit == FC_GROUP_MEMORY)
     (void)write_file(folder, "memory.swap.max", "max");
 }
 
-// Notes that a limit cannot be set. False: it must be.
+// Notes that a limit cannot be set. False: the limit is required.
 static bool do_without(fc_group_lacks_t *lacks, unsigned limit,
                        const char *reason, fc_error_t *err) {
   (void)fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
@@ -210,8 +211,8 @@ static fc_status_t fill(const fc_groups_t *groups, const char *folder,
                  "its control group: cgroup.procs: %s", strerror(errno));
 }
 
-// A group that a killed server has left behind has the limits of then, so it is made
-// anew. *out_left: it could not be, because a process is still in it.
+// A group that a killed server left behind has its old limits, so it is made again.
+// *out_left: it could not be, because a process is still in it.
 static bool make_folder(const char *folder, bool *out_left) {
   *out_left = false;
   if (!mkdir(folder, 0755)) return true;

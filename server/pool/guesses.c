@@ -13,7 +13,7 @@ typedef struct guess_t {
   uint32_t count;     // 0: free
 } guess_t;
 
-// A right token, from where it came.
+// A right token, with the client that sent it.
 typedef struct guest_t {
   uint64_t mark;     // of both
   uint64_t last_ns;  // 0: free
@@ -47,7 +47,7 @@ static uint64_t mark_of(uint64_t key, const fc_owner_t *owner) {
   return hash ^ hash >> 32;
 }
 
-// The client's entry, or the one in whose place it comes.
+// Returns the client's entry, or the entry that it replaces.
 static guess_t *find(fc_guesses_t *guesses, const fc_owner_t *client) {
   const uint64_t mark = mark_of(guesses->key, client);
   guess_t *set = guesses->sets[mark & (SETS - 1)], *oldest = set;
@@ -59,8 +59,8 @@ static guess_t *find(fc_guesses_t *guesses, const fc_owner_t *client) {
   return oldest;
 }
 
-// When the minute began that is to pass without a wrong token. While the client is slowed,
-// it begins anew with each.
+// Returns the beginning of the minute that must pass without a wrong token. While the
+// client is slowed, each wrong token starts a new minute.
 static uint64_t since_ns(const guess_t *guess) {
   return guess->count > FC_LIMIT_GUESSES ? guess->last_ns : guess->since_ns;
 }
@@ -103,7 +103,7 @@ bool fc_guesses_greet(fc_guesses_t *guesses, const fc_owner_t *client,
     }
     if (set[i].last_ns < oldest->last_ns) oldest = &set[i];
   }
-  // Who leaves while it waits has learnt nothing, and waits again.
+  // A client that leaves during the wait has learnt nothing, and waits again.
   if (!waited && is_slowed(guesses, client, now_ns)) return true;
   *oldest = (guest_t){mark, now_ns};
   return false;

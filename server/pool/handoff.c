@@ -29,7 +29,8 @@ bool fc_handoff_open(int out_ends[2]) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
     return false;
   }
-  // The loop never reads, so what a module sends is refused: it would only take memory.
+  // The loop never reads from the socket, so bytes that a module sends are refused: they
+  // would only take memory.
   (void)shutdown(ends[0], SHUT_RD);
   memcpy(out_ends, ends, sizeof ends);
   return true;
@@ -112,8 +113,8 @@ void fc_inbox_close(fc_inbox_t *inbox) {
   *inbox = (fc_inbox_t){0};
 }
 
-// Receives one message. *out_file is -1 if the process has too many files open.
-// False: there is no message, because the module has received it or closed the socket.
+// Receives one message. *out_file is -1 if the process has too many open files. False:
+// there is no message, because the module has received it or closed the socket.
 static bool receive(const fc_inbox_t *inbox, message_t *out_message,
                     int *out_file) {
   struct iovec part = {out_message, sizeof *out_message};
@@ -147,8 +148,8 @@ static void leave_shelf(fc_inbox_t *inbox, uint32_t at) {
   *shelf = (fc_shelf_t){.room = shelf->room};
 }
 
-// Maps a file at a shelf. None of it may be used yet, so that a function which reads on
-// behind its body is stopped there.
+// Maps a file at a shelf. No part of it may be used yet, so that a function which reads
+// past the end of its body is stopped there.
 static void set_shelf(fc_inbox_t *inbox, uint32_t at, int file) {
   if (at >= FC_RING_SHELVES) return;
   leave_shelf(inbox, at);
@@ -156,8 +157,9 @@ static void set_shelf(fc_inbox_t *inbox, uint32_t at, int file) {
   shelf->mapped = map(shelf->room, PROT_NONE, MAP_PRIVATE, file);
 }
 
-// Has the first `size` bytes of a shelf be there. A kernel without MADV_POPULATE_READ
-// leaves their pages to faults, which cost time and say nothing wrong.
+// Makes the first `size` bytes of a shelf present. A kernel without MADV_POPULATE_READ
+// leaves their pages to faults; these cost time and are then mistaken for changes of the
+// body, which is safe.
 static bool open_shelf(fc_shelf_t *shelf, size_t size) {
   if (!shelf->mapped || size > shelf->room.size) return false;
   uint8_t *data = shelf->room.data;
@@ -188,8 +190,8 @@ bool fc_inbox_is_as_sent(void *context) {
          count_faults() == inbox->faults;
 }
 
-// Lets pages go that the call may have written to. If that fails, so does the file: the
-// next call must not find them.
+// Drops pages that the call may have written to. If that fails, drops the file: the next
+// call must not see the changes.
 static void end_body(fc_inbox_t *inbox) {
   const uint32_t at = inbox->shelf;
   if (at >= FC_RING_SHELVES) return;
@@ -212,7 +214,7 @@ static void leave_tray(fc_inbox_t *inbox, uint32_t tray) {
   inbox->mapped[tray] = false;
 }
 
-// Maps a file at a tray, for the part of an answer behind FC_RING_FIRST. If the file
+// Maps a file at a tray, for the part of an answer after FC_RING_FIRST. If the file
 // cannot be mapped, that part stays in the ring.
 static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
   if (tray >= FC_RING_TRAYS) return;
@@ -224,15 +226,15 @@ static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
 // ---------------------------------------------------------------------------
 // Calls
 
-// Leaves all places because messages are missing: any place may be meant for another file
-// by now.
+// Drops all places because messages are missing: any place may now be meant for another
+// file.
 static void leave_all(fc_inbox_t *inbox) {
   for (uint32_t i = 0; i < FC_RING_SHELVES; i++) leave_shelf(inbox, i);
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) leave_tray(inbox, i);
   set_slab(inbox, -1);
 }
 
-// Takes the messages up to `number`.
+// Receives the messages up to `number`.
 static void take_up_to(fc_inbox_t *inbox, uint32_t number) {
   while (inbox->received != number) {
     message_t message;
@@ -259,7 +261,7 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
   const uint32_t shelf = body.block - FC_RING_BODY_FILE(0);
   inbox->tray = slot->tray;
   take_up_to(inbox, slot->files);
-  // A block before those of shelves wraps around to a large number.
+  // For a block before those of shelves, the number wraps around to a large value.
   if (shelf >= FC_RING_SHELVES) return FC_OK;
   if (open_shelf(&inbox->shelves[shelf],
                  pages(body.offset + body.size + FC_BLOCK_TAIL))) {

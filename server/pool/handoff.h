@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that the loop hands to a worker process: large bodies of calls, and files to
-// write large answers to. They go through a socket that the process got when it was
-// started, one message each, numbered; a slot of the ring says how many had been sent
-// when its call was given. The loop only sends and never waits: if a file cannot be sent,
-// the bytes go through the ring. A file of a body has a shelf, one for answers a tray,
-// where it stays mapped until the loop sends another for that place, or messages are
-// missing; a slot names the shelf of its body and the tray its answer may go on in. All
-// addresses are set aside before the module is loaded, so that a module which has used up
-// its address space can still be called.
+// Files that the loop gives to a worker process: large bodies of calls, and files for
+// large answers. They are sent through a socket that the process got at its start, one
+// numbered message each. A slot of the ring says how many messages had been sent when its
+// call was given. The loop only sends and never waits: if a file cannot be sent, the
+// bytes go through the ring. A file of a body has a shelf, one for answers a tray. The
+// file stays mapped there until the loop sends another for that place, or messages are
+// missing. A slot names the shelf of its body and the tray in which its answer may
+// continue. All addresses are reserved before the module is loaded, so that a module
+// which has used up its address space can still be called.
 //
-// A shelf is mapped privately, because a function may write to arguments that lie in the
-// body: the loop must find the body as it came. Each page that is written to so costs the
-// process a fault, and all pages are there before the call. So if the process has had no
-// fault since, the body is as the loop has it; if it has, the pages are let go.
+// A shelf is mapped privately, because a function may write to arguments that are in the
+// body: the loop must find its body unchanged. The first write to a page causes a fault,
+// and all pages are present before the call. So if the process had no fault during the
+// call, the body is unchanged; otherwise the pages are dropped.
 #ifndef FARCALL_SERVER_POOL_HANDOFF_H_
 #define FARCALL_SERVER_POOL_HANDOFF_H_
 
@@ -30,17 +30,17 @@ typedef enum fc_handoff_kind_t {
 
 // Makes the two ends, the loop's and the worker's. False: see errno.
 bool fc_handoff_open(int out_ends[2]) FC_MUST_CHECK;
-// Sends message `number` with `file`, which stays the caller's. `place` is where the
-// worker maps it: a shelf or a tray. False: the message was not sent, because the worker
-// has closed its end (EPIPE, ECONNRESET), or because there is no room for it now: too
-// many messages wait in the socket, or too many files are on their way; see errno.
+// Sends message `number` with `file`, which the caller keeps. `place` is the shelf or
+// tray at which the worker maps it. False: the message was not sent. Either the worker
+// has closed its end (EPIPE, ECONNRESET), or there is no room now: too many messages are
+// in the socket, or too many files are being sent; see errno.
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
                      uint32_t place, int file) FC_MUST_CHECK;
 
 // ---------------------------------------------------------------------------
 // The worker
 
-// Where a file of bodies is mapped.
+// The place where a file of bodies is mapped.
 typedef struct fc_shelf_t {
   fc_span_t room;  // addresses set aside
   bool mapped;  // a file is there, of which the first `open` bytes may be used
@@ -62,27 +62,26 @@ typedef struct fc_inbox_t {
   uint64_t slabs;  // how many came
 } fc_inbox_t;
 
-// Bytes of addresses that an inbox sets aside.
+// Returns how many bytes of addresses an inbox reserves.
 uint64_t fc_inbox_size(const fc_ring_setup_t *setup);
-// Takes the worker's `end` over and sets addresses aside.
+// Takes ownership of the worker's `end` and reserves addresses.
 fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
                           fc_inbox_t *out_inbox, fc_error_t *err) FC_MUST_CHECK;
 // A zeroed inbox is allowed.
 void fc_inbox_close(fc_inbox_t *inbox);
-// Before a call is run: takes the files that were sent before the call was
-// given, and has its body mapped if that lies in a file. FC_CODE_OUT_OF_MEMORY: the
-// body cannot be had.
+// Call it before a call is run: receives the files that were sent before the call was
+// given, and maps the call's body if it is in a file. FC_CODE_OUT_OF_MEMORY: the body
+// cannot be mapped.
 fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
                           fc_error_t *err) FC_MUST_CHECK;
-// The block where the answer of the call that runs may go on, or FC_BLOCK_NONE.
-// `context` is the inbox.
+// Returns the block in which the answer of the running call may continue, or
+// FC_BLOCK_NONE. `context` is the inbox.
 uint32_t fc_inbox_more(void *context);
-// Of the call that runs: does its body lie in a file, as the loop has it? `context` is the
-// inbox.
+// Is the body of the running call in a file, and unchanged? `context` is the inbox.
 bool fc_inbox_is_as_sent(void *context);
-// After the call: lets go what it may have written to the body. Unless a part of the
-// answer lies in the call's tray (`answered`), the memory that the call took there is
-// given back to the system.
+// Call it after the call: drops changes that the call may have made to the body. Unless a
+// part of the answer is in the call's tray (`answered`), the memory that the call used
+// there is given back to the system.
 void fc_inbox_end(fc_inbox_t *inbox, bool answered);
 
 #endif  // FARCALL_SERVER_POOL_HANDOFF_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three records. The times of the last crashes, and the number of calls at the last
-// time steps, decide about a quarantine by what happened in a minute. The number of
+// Keeps three records. The times of the last crashes and the number of calls at the last
+// time steps decide about a quarantine, from the events of a minute. The number of
 // failures in a row, without a healthy minute between, decides when the next process
 // starts.
 #include "pool/health.h"
@@ -17,8 +17,8 @@ void fc_health_init(fc_health_t *health, uint32_t crash_limit,
 }
 
 // The first restart is at once, the next after FC_LIMIT_BACKOFF_MS, each further one
-// after twice the time before, up to FC_LIMIT_BACKOFF_MAX_MS. The time is up to a fifth
-// longer or shorter, so that modules which crash together do not start together again.
+// after twice the previous wait, up to FC_LIMIT_BACKOFF_MAX_MS. The wait is varied by up
+// to a fifth, so that modules which crash together do not start together again.
 uint64_t fc_health_backoff_ns(uint32_t failures, uint64_t now_ns) {
   if (failures < 2) return 0;
   uint64_t ms = FC_LIMIT_BACKOFF_MS;
@@ -27,15 +27,14 @@ uint64_t fc_health_backoff_ns(uint32_t failures, uint64_t now_ns) {
   }
   if (ms > FC_LIMIT_BACKOFF_MAX_MS) ms = FC_LIMIT_BACKOFF_MAX_MS;
   uint64_t fifth_ns = ms * 1000000u / 5;
-  // For want of a random number: the upper bits of a product depend on all lower bits of
-  // the time.
+  // A substitute for a random number: the upper bits of a product depend on all lower
+  // bits of the time.
   uint64_t mixed = now_ns * 0x9E3779B97F4A7C15u >> 32;
   return 4 * fifth_ns + mixed % (2 * fifth_ns + 1);
 }
 
 static void note_failure(fc_health_t *health, uint64_t now_ns) {
-  // Healthy time begins with the last failure, or with the restart if that came
-  // later.
+  // The healthy time starts at the last failure, or at the restart if that was later.
   uint64_t since_ns = health->failed_ns > health->restart_ns
                           ? health->failed_ns
                           : health->restart_ns;
@@ -47,14 +46,14 @@ static void note_failure(fc_health_t *health, uint64_t now_ns) {
 void fc_health_delay(fc_health_t *health, uint64_t now_ns) {
   note_failure(health, now_ns);
   uint64_t wait_ns = fc_health_backoff_ns(health->failures, now_ns);
-  // A restart at once would fail in this very loop turn again.
+  // An immediate restart would fail again in this turn of the loop.
   if (!wait_ns) wait_ns = FC_LIMIT_BACKOFF_MS * 1000000ull;
   health->restart_ns = now_ns + wait_ns;
 }
 
 // If crashes are not limited, a process is restarted at once. But if it ended before it
-// served, the next one waits until FC_LIMIT_BACKOFF_MS after the failure before this one,
-// so that the loop is not kept busy. That it was started ends a row of failed starts.
+// served, the next one waits until FC_LIMIT_BACKOFF_MS after the previous failure, so
+// that the loop is not kept busy. A successful start ends a row of failed starts.
 static void note_start(fc_health_t *health, bool served, uint64_t now_ns) {
   const uint64_t wait_ns = FC_LIMIT_BACKOFF_MS * 1000000ull;
   if (!served) health->restart_ns = health->failed_ns + wait_ns;
@@ -62,7 +61,7 @@ static void note_start(fc_health_t *health, bool served, uint64_t now_ns) {
   health->failed_ns = now_ns;
 }
 
-// Counts the crashes of the last minute, that at `now_ns` included.
+// Counts the crashes of the last minute, including the one at `now_ns`.
 static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
   uint64_t known =
       health->crashes < FC_LIMIT_CRASHES ? health->crashes : FC_LIMIT_CRASHES;
@@ -75,7 +74,7 @@ static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
 
 void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns) {
   const uint64_t step = now_ns / STEP_NS;
-  // Steps older than those that are kept are skipped.
+  // Steps older than the kept ones are skipped.
   if (step - health->step > FC_HEALTH_STEPS) {
     health->step = step - FC_HEALTH_STEPS;
   }
@@ -84,9 +83,9 @@ void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns) {
   }
 }
 
-// Did too many of the last minute's calls crash, or of the last
-// FC_LIMIT_SHARE_CALLS if the minute had fewer? A client whose data crashes a
-// busy module must not stop the module for all.
+// Did too large a share of the last minute's calls crash, or of the last
+// FC_LIMIT_SHARE_CALLS if the minute had fewer? A client whose data crashes a busy module
+// must not stop it for all clients.
 static bool is_large_share(const fc_health_t *health, uint64_t calls) {
   uint64_t window = calls - health->calls[(health->step + 1) % FC_HEALTH_STEPS];
   if (window < FC_LIMIT_SHARE_CALLS) window = FC_LIMIT_SHARE_CALLS;
@@ -122,7 +121,8 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   } else {
     note_start(health, served, now_ns);
   }
-  // Processes that still run may crash during a quarantine: that begins no second one.
+  // Processes that still run may crash during a quarantine; they must not begin a second
+  // one.
   if (health->limit == 0 || health->quarantined_ns) return false;
   bool probation = now_ns <= health->probation_ns;
   if (!probation) health->quarantines = 0;

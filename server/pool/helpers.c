@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The helpers of --tiles. The thread of a call and the helpers claim parts until none is
-// left; then the call's thread waits for those still running.
+// left; then the call's thread waits for the running parts.
 //
-// A call runs many grids, one right behind the other, and to wake a thread takes longer
-// than many a grid. So threads look for a while before they sleep: helpers for the next
-// grid, the call's thread for the end of the last part.
+// A call runs many grids in close succession, and waking a thread takes longer than many
+// grids. So threads poll for a while before they sleep: helpers for the next grid, the
+// call's thread for the end of the last part.
 #include "pool/helpers.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@
   100000u         // longer than what lies between two grids of most calls
 #define LOOKS 64  // between two looks at the clock
 
-// Between two grids that are split there may be one that is not.
+// A grid that is not split may come between two split grids.
 #define LONGER 5
 
 struct fc_helpers_t {
@@ -29,24 +29,26 @@ struct fc_helpers_t {
   uint32_t started;
   pthread_mutex_t taken;  // held by the call that has the helpers
   fc_spin_t spin;         // of that call's thread
-  // Who sleeps has the lock between the last look and the sleep. Who wakes has it too.
+  // A thread that goes to sleep holds the lock from its last check until it sleeps. A
+  // thread that wakes others takes the lock too.
   pthread_mutex_t lock;
   pthread_cond_t work;
   pthread_cond_t done;
   atomic_uint helpers_asleep;
   atomic_bool call_asleep;
   atomic_bool leave;
-  // What to run. Written by the call's thread while no part is claimed or runs.
+  // The work. The call's thread writes it while no part is claimed or runs.
   void (*part)(void *argument, uint32_t index);
   void *argument;
   uint32_t count;
-  // Parts that nobody has claimed, and parts that have not ended. Who has claimed a part
-  // may read the members above until that part has ended.
+  // The number of unclaimed parts, and of parts that have not ended. A thread that has
+  // claimed a part may read the members above until that part has ended.
   atomic_uint unclaimed;
   atomic_uint unfinished;
 };
 
-// False: there is no part left. Parts are numbered from 0 in the order of the claims.
+// Claims a part. False: no part is left. Parts are numbered from 0 in the order of the
+// claims.
 static bool claim(fc_helpers_t *helpers, uint32_t *out_index) {
   unsigned left = atomic_load(&helpers->unclaimed);
   while (left &&
@@ -72,7 +74,7 @@ static void run_parts(fc_helpers_t *helpers) {
   }
 }
 
-// Returns whether `ready` became true while the thread looked.
+// Returns whether `ready` became true while the thread polled.
 static bool look(fc_helpers_t *helpers, fc_spin_t *spin,
                  bool (*ready)(fc_helpers_t *helpers)) {
   for (bool on = fc_spin_begin(spin); on; on = fc_spin_more(spin)) {
@@ -118,7 +120,7 @@ static void wake_helpers(fc_helpers_t *helpers) {
 
 static void *help(void *context) {
   fc_helpers_t *helpers = context;
-  // At the end of the thread's stack that is filled last.
+  // These are at the end of the thread's stack that is used last.
   _Alignas(16) uint8_t reports[FC_FAULT_STACK_SIZE];
   stack_t before;
   fc_spin_t spin = {.ns = helpers->spin.ns};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The input of a call, from ADMIT to ENCODE. It is written into the job of the call
-// (job.h) and copied from there into the slot that a worker reads. It holds no pointer,
-// so a worker may be another process.
+// (job.h) and copied into the slot that a worker reads. It has no pointers, so a worker
+// may be another process.
 #ifndef FARCALL_SERVER_POOL_INVOCATION_H_
 #define FARCALL_SERVER_POOL_INVOCATION_H_
 
@@ -19,7 +19,7 @@ enum {
   FC_CALL_SESSION = 1 << 7,   // it has the desk of a session (claim.h)
 };
 
-// What is known of a function whose rows may be batched (marshal/batch.h).
+// What is known about the rows of a function for batching (marshal/batch.h).
 enum {
   FC_ROWS_AS_THEY_ARE,  // nothing; or it has no rows
   FC_ROWS_BATCHED,
@@ -41,13 +41,13 @@ typedef struct fc_invocation_t {
   uint8_t singles;        // so many turns have one step each (turn.h)
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
-  // What is computed together with others is given up after so long; 0: never.
+  // A batch is given up after this long; 0: never.
   uint64_t batch_ns;
   uint64_t steps;  // that earlier turns have done
-  // Where the body is for the loop and its threads. The slot of a process says instead
-  // where the body is in its ring, or that the body is in a file.
+  // The body for the loop and its threads. The slot of a process has instead the body's
+  // place in its ring, or says that the body is in a file.
   fc_piece_t body;
-  // The dialect's own: its admit writes them, its other functions read them.
+  // The dialect's data: its admit writes them, its other functions read them.
   uint8_t parameters[FC_CALL_PARAMETERS];
 } fc_invocation_t;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which host a module's calls run in: --isolation, and "isolation" of a module.
+// Decides which kind of host a module has, from --isolation and "isolation" of a module.
 #ifndef FARCALL_SERVER_POOL_ISOLATION_H_
 #define FARCALL_SERVER_POOL_ISOLATION_H_
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call as the loop sees it, from when it is asked for until its outcome has been
-// taken. Lies in the struct of what asks for it: an exchange, a trial, or a thread host
-// that loads its module. The loop's thread.
+// A call as the loop sees it, from its request until its outcome was taken. It is
+// embedded in the struct of its requester: an exchange, a trial, or a thread host that
+// loads its module. Loop thread.
 #ifndef FARCALL_SERVER_POOL_JOB_H_
 #define FARCALL_SERVER_POOL_JOB_H_
 
@@ -17,10 +17,10 @@ typedef enum fc_job_state_t {
   FC_JOB_RUNNING,  // a host has it, or its outcome is being read
 } fc_job_state_t;
 
-// What the first job of a flow knows of it (flow.h).
+// The data of a flow, kept in its first job (flow.h).
 typedef struct fc_flow_head_t {
   struct fc_job_t *last;
-  // Link a ring of first jobs: of the flow whose turn is next, and of the one before.
+  // Links of a ring of first jobs: the flow whose turn is next, and the previous one.
   struct fc_job_t *next_turn;
   struct fc_job_t *previous_turn;
   struct fc_job_t *next_alike;  // first job of the next flow in the chain
@@ -28,23 +28,23 @@ typedef struct fc_flow_head_t {
   uint32_t count;               // jobs
 } fc_flow_head_t;
 
-// Zeroed is new.
+// A zeroed job is new.
 typedef struct fc_job_t {
   fc_invocation_t call;  // the job owns its body, until a host takes it over
   fc_owner_t caller;     // who makes it: callers take turns
-  // The operator's deadline (--timeout): its process may be ended for it, while that of
-  // the call itself, which a client may have shortened, only ends the wait. 0: none.
+  // The operator's deadline (--timeout), at which the call's process may be ended. The
+  // deadline of the call itself, which a client may have shortened, only ends the wait.
+  // 0: none.
   uint64_t limit_ns;
-  // Counts the call among its caller's, if these are limited. A call that runs on though
+  // Counts the call for its caller, if calls are limited. A call that runs on although
   // nobody waits for it takes the count along, until it ends.
   fc_owner_count_t count;
   int8_t priority;  // FC_PRIORITY_MIN to _MAX
-  // Of the session that the call belongs to, with FC_CALL_SESSION; NULL: it belongs to
-  // none.
+  // The claim of the call's session, with FC_CALL_SESSION; NULL: the call has no session.
   fc_claim_t *claim;
   // Borrowed, from on_done or fc_pool_try_inline until fc_pool_finish.
   fc_outcome_t *outcome;
-  // Of a call that failed: seconds until the client may come back; 0: not known.
+  // For a failed call: the seconds after which the client may try again; 0: not known.
   uint32_t retry_s;
   // The pool's
   uint8_t state;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lane: calls that the loop makes itself. While it does, nobody else is served. So
-// with --lane=auto a call is made here only if something bounds its time before it
-// begins: a proof, or a budget, after which the attempt is given up and the call is
-// queued as if nothing had happened. With --lane=always the operator says that all calls
-// are quick.
+// The lane: calls that the loop runs itself. Meanwhile no other client is served. So with
+// --lane=auto a call is run here only if its time is bounded before it begins: by a
+// proof, or by a budget, after which the attempt is given up and the call is queued as if
+// it had not begun. With --lane=always the operator declares that all calls are quick.
 #include "base/inflate.h"
 #include "config/limits.h"
 #include "pool/module_queue.h"
 
-// A function that stands for several (fc_sizes_t) is not bounded, nor are tensors that are
-// mapped one by one (guard).
+// The time of a function that stands for several (fc_sizes_t) is not bounded, nor that of
+// a call whose tensors are mapped separately (guard).
 fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
                          size_t function) {
   const fc_module_info_t *info = fc_module_get_info(module);
@@ -23,8 +22,8 @@ fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
   return (fc_bound_t)info->bounds[function];
 }
 
-// May an attempt be made that may be given up? Not while those that were have taken more
-// than their share of the loop's time.
+// May an attempt be made, which may have to be given up? Not while earlier given-up
+// attempts exceed their share of the loop's time.
 static bool may_attempt(fc_pool_t *pool) {
   if (!pool->attempts_from_ns) return true;
   if (fc_clock_ns() < pool->attempts_from_ns) return false;
@@ -32,9 +31,9 @@ static bool may_attempt(fc_pool_t *pool) {
   return true;
 }
 
-// With --lane=auto: is the time of the call bounded, before it begins? What calls of the
-// function have cost so far only chooses among those that are. DECODE is bounded by the
-// size of the body: the slowest of 16 KB, all of "NaN", took 0.13 ms.
+// With --lane=auto: is the time of the call bounded before it begins? Past costs of the
+// function only choose among bounded ones. DECODE is bounded by the size of the body: the
+// slowest body of 16 KB, all of "NaN", took 0.13 ms.
 static bool is_quick_inline(fc_pool_t *pool, const fc_job_t *job,
                             const fc_cost_t *cost) {
   return cost->bound != FC_BOUND_NONE && cost->samples >= cost->needed &&
@@ -56,13 +55,14 @@ static bool belongs_inline(fc_pool_t *pool, const fc_job_t *job) {
          is_quick_inline(pool, job, &queue->costs[job->call.function]);
 }
 
-// Counts the time of a call on the loop. Its function leaves the lane if that was long.
+// Counts the time of a call on the loop. If the time was long, the function leaves the
+// lane.
 static void spend(fc_pool_t *pool, fc_cost_t *cost, uint64_t spent_ns) {
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) fc_cost_doubt(cost);
 }
 
-// An attempt was given up: the job is as it was before.
+// Gives up an attempt: the job is as before.
 static void give_up(fc_pool_t *pool, fc_module_queue_t *queue, fc_job_t *job) {
   fc_cost_t *cost = &queue->costs[job->call.function];
   const uint64_t lost_ns = fc_outcome_worker_ns(job->outcome);
@@ -80,8 +80,8 @@ bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   fc_cost_t *cost = &queue->costs[job->call.function];
   const bool attempt =
       pool->options.lane == FC_LANE_AUTO && cost->bound != FC_BOUND_PROVED;
-  // Most clients say that an answer may be compressed. That alone is no reason to go to a
-  // worker, and no answer has to be compressed.
+  // Most clients accept a compressed answer. That is no reason to use a worker, because
+  // compressing is optional.
   const uint8_t coding = job->call.answer_coding;
   job->call.answer_coding = FC_CODING_NONE;
   const fc_ran_t ran = queue->host->hosts->class_->run(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A head before each allocation says how large it is.
+// Each allocation has a head before it with its size.
 #include "pool/meter.h"
 
 typedef struct head_t {
@@ -8,7 +8,7 @@ typedef struct head_t {
   _Alignas(64) unsigned char data[];
 } head_t;
 
-// Counts `held` bytes from now on. False at the limit: nothing has changed.
+// Counts `held` bytes from now on. False: the limit is reached, and nothing has changed.
 static bool settle(fc_meter_t *meter, size_t held) {
   const uint64_t wanted = held > FC_METER_FREE ? held : 0;
   if (wanted > meter->charged) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of one generation, for pool.c, mates.c, claim.c, admit.c and lane.c alone. Loop
-// thread.
+// The queue of one generation, only for pool.c, mates.c, claim.c, admit.c and lane.c.
+// Loop thread.
 #ifndef FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 #define FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 
@@ -11,8 +11,8 @@
 typedef struct fc_module_queue_t {
   fc_job_t *first;  // of the calls that wait: those put back, then as they came
   fc_job_t *last;
-  // The call that is looked at next for its deadline. A waiter that is told of one call
-  // may drop any other: what leaves the queue is left out.
+  // The call whose deadline is checked next. A waiter that is told about one call may
+  // drop any other, so a call that leaves the queue is skipped.
   fc_job_t *expiring;
   fc_flows_t flows;  // the same calls, in the order in which they are made
   fc_cost_t mean;    // of its calls, of all functions
@@ -30,20 +30,20 @@ typedef struct fc_module_queue_t {
   fc_cost_t *costs;  // by function, and of calls of none
 } fc_module_queue_t;
 
-// The queue has calls that may be given to its host.
+// Notes that the queue has calls that may be given to its host.
 void fc_queue_activate(fc_pool_t *pool, fc_module_queue_t *queue);
-// Takes the job out of the list of all that wait. It must be in no flow any more.
+// Removes the job from the list of all waiting calls. It must be in no flow any more.
 void fc_queue_unlink(fc_pool_t *pool, fc_module_queue_t *queue, fc_job_t *job);
-// Gives the turn to the next call of each session whose last one has left its worker.
+// Gives the turn to the next call of each session whose last call has left its worker.
 void fc_pool_pass_claims(fc_pool_t *pool);
 
-// What bounds the time of a call of the function on the loop.
+// Returns what bounds the time of a call of the function on the loop.
 fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
                          size_t function);
 
 // Calls that are computed together (mates.c)
 
-// Most of the function at once; 0: none are.
+// Returns the most calls of the function in a batch; 0: no batches.
 uint8_t fc_mates_most(const fc_module_t *module, size_t function,
                       const fc_hosting_t *hosting);
 // May the call be begun together with others of its function?
@@ -53,11 +53,11 @@ static inline bool fc_mates_may_join(const fc_module_queue_t *queue,
          !job->claim && !job->call.parts && !job->call.flags &&
          job->call.rows != FC_ROWS_PROVE;
 }
-// Gives the host a call to be begun with `first`, after `last`, if it may be.
+// If allowed, gives the host a call to be begun with `first`, after `last`.
 bool fc_mates_join(fc_module_queue_t *queue, const fc_job_t *first,
                    const fc_job_t *last, fc_job_t *job, uint64_t now_ns);
-// The call had another result by itself: those of its function are made one by one, and
-// so are their rows.
+// A call had a different result outside a batch: calls of its function, and the rows of
+// such calls, are no longer batched.
 void fc_mates_note_unlike(fc_pool_t *pool, fc_module_queue_t *queue,
                           const fc_job_t *job);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call that runs no function: it reads values of its session, or puts some into it
-// (marshal/values.h). What is to be done stands before the body of the call, written by
-// the loop; invocation.h names no function then. A worker.
+// A call that runs no function: it reads values of its session, or writes values into it
+// (marshal/values.h). Its order, written by the loop, is in front of the call's body; the
+// function of its invocation is then out of range. A worker.
 #ifndef FARCALL_SERVER_POOL_ORDER_H_
 #define FARCALL_SERVER_POOL_ORDER_H_
 
@@ -16,7 +16,7 @@ typedef enum fc_order_kind_t {
   FC_ORDER_FILL,    // the body is a document with "values"
 } fc_order_kind_t;
 
-// The body keeps its alignment behind it.
+// The size keeps the body after the order aligned.
 typedef struct fc_value_order_t {
   uint8_t kind;
   uint8_t name_size;
@@ -27,28 +27,28 @@ typedef struct fc_value_order_t {
 } fc_value_order_t;
 _Static_assert(sizeof(fc_value_order_t) % FC_STORE_ALIGNMENT == 0, "aligned");
 
-// The name of the function that an invocation names, "" if it names none.
+// Returns the name of the function in an invocation, "" if there is none.
 static inline fc_str_t fc_order_function(const fc_module_t *module,
                                          uint32_t function) {
   return function < fc_module_function_count(module)
              ? fc_module_function(module, function)->name
              : FC_STR("");
 }
-// Reads what stands before a body. False: it is no order.
+// Reads the order in front of a body. False: it is malformed.
 bool fc_order_read(fc_str_t body, fc_value_order_t *out_order);
 // Makes the plan of the call.
 fc_status_t fc_order_plan(const fc_value_order_t *order,
                           const fc_store_desk_t *desk, fc_allocator_t allocator,
                           fc_values_t *out_values, fc_error_t *err);
 // DECODE, on a frame that was begun with the plan and has the store. `decode` reads the
-// value of a PUT, in whatever form it came.
+// value of a PUT, in any form.
 fc_status_t fc_order_decode(
     const fc_value_order_t *order, const fc_values_t *values, fc_frame_t *frame,
     fc_str_t body, const uint8_t *parameters,
     fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body,
                           const uint8_t *parameters, fc_error_t *err),
     fc_error_t *err);
-// Has the call an answer of its own? Else the loop writes one.
+// Does the call write an answer? Otherwise the loop writes one.
 static inline bool fc_order_answers(const fc_value_order_t *order) {
   return order->kind <= FC_ORDER_PUT;
 }

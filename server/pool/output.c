@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines are put together from the bytes of all reads, and cut at FC_OUTPUT_LINE
-// bytes. Escaping is the log's work.
+// Lines are assembled from the bytes of several reads, and cut at FC_OUTPUT_LINE bytes.
+// The log escapes them.
 #include "pool/output.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ static void tell_dropped(fc_output_t *output) {
   output->dropped = 0;
 }
 
-// The clock is read once for all lines of a read, so those fit that a second allows.
+// The clock is read once for all lines of a read, so all lines that a second allows must
+// fit.
 static void begin(fc_output_t *output, uint64_t second) {
   FC_ASSERT(fc_output_is_empty(output));
   if (second == output->second) return;
@@ -53,7 +54,8 @@ static void take(fc_output_t *output, const char *bytes, size_t size) {
   }
 }
 
-// Reads up to `most` bytes. *out_size is how many there were. False: no more will come.
+// Reads up to `most` bytes. *out_size is the number of bytes read. False: no more will
+// come.
 static bool read_some(fc_output_t *output, int descriptor, size_t most,
                       size_t *out_size) {
   char bytes[READ_SIZE];

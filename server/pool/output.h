@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker process prints, as log lines: each is cut at FC_OUTPUT_LINE bytes, empty
-// lines are left out, and lines above FC_OUTPUT_LINES a second are only counted. The last
-// line is kept for the log line about the end of the process. The nursery's thread reads,
-// the loop's logs what was read, one after the other. All processes of a module together
-// have a rate of FC_OUTPUT_RATE bytes a second: what is beyond it is not read before the
-// next second, so that whoever prints more waits in his own write().
+// Turns the output of a worker process into log lines. Each line is cut at FC_OUTPUT_LINE
+// bytes, empty lines are left out, and lines above FC_OUTPUT_LINES a second are only
+// counted. The last line is kept for the log line about the end of the process. The
+// nursery's thread reads and the loop's thread logs, never at the same time. All
+// processes of a module together may print FC_OUTPUT_RATE bytes a second. Further bytes
+// are not read before the next second, so a process that prints more waits in its own
+// write().
 #ifndef FARCALL_SERVER_POOL_OUTPUT_H_
 #define FARCALL_SERVER_POOL_OUTPUT_H_
 
@@ -14,10 +15,10 @@
 #define FC_OUTPUT_LINE 512
 #define FC_OUTPUT_LINES 20
 #define FC_OUTPUT_RATE (1u << 20)
-// Bytes that are read at one go, and of a process that has ended.
+// The most bytes of one read, and of the rest of an ended process.
 #define FC_OUTPUT_READ (64u << 10)
 
-// What the processes of a module have printed in a second.
+// The output of a module's processes in a second.
 typedef struct fc_output_rate_t {
   uint64_t second;
   uint64_t size;  // bytes
@@ -31,22 +32,23 @@ typedef struct fc_output_t {
   uint32_t last_size;
   char line[FC_OUTPUT_LINE];
   char last[FC_OUTPUT_LINE];
-  // For the log: how many lines were dropped before these, each ended by a line feed.
+  // For the log: how many lines were dropped before these; each line ends with a line
+  // feed.
   uint64_t told_dropped;
   uint32_t told_size;
   char told[FC_OUTPUT_LINES * (FC_OUTPUT_LINE + 1)];
 } fc_output_t;
 
-// Reads what is there, as far as FC_OUTPUT_READ and the rate of the module go. False at
-// the end, or if reading fails. True: it may be read again when there is more, but not
-// before *out_due_ns (0: at once). The lines for the log must have been logged before.
+// Reads available bytes, up to FC_OUTPUT_READ and the rate of the module. False: the
+// output has ended, or reading failed. True: read again when there is more, but not
+// before *out_due_ns (0: at once). The previous lines must have been logged.
 bool fc_output_read(fc_output_t *output, int descriptor, fc_output_rate_t *rate,
                     uint64_t *out_due_ns);
-// Reads what is left when the process has ended, also a last line that has no end.
+// Reads the rest after the process has ended, also a last line without an end.
 void fc_output_finish(fc_output_t *output, int descriptor);
 // Is there nothing for the log?
 bool fc_output_is_empty(const fc_output_t *output);
-// Logs the lines, and how many were dropped. There are none any more.
+// Logs the lines and the number of dropped ones, and removes them.
 void fc_output_log(fc_output_t *output, fc_log_t *log, fc_str_t module,
                    int pid);
 

@@ -51,7 +51,7 @@ static void link_entry(fc_owners_t *owners, uint32_t index) {
   *bucket = index;
 }
 
-// Called when all entries are in use, so the list of free ones is empty.
+// Called when all entries are in use, so the list of free entries is empty.
 static bool grow(fc_owners_t *owners) {
   uint32_t capacity = owners->capacity ? owners->capacity * 2 : FIRST_CAPACITY;
   uint32_t *buckets =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Admission and queues. Calls wait here, not in slots, so that a call whose deadline
-// passes or whose client hangs up costs a worker nothing: a slot is filled when a worker
-// is about to be free. Modules take turns; within one, callers do (flow.h).
+// Admission and queues. Calls wait in queues and not in slots, so a call whose deadline
+// passes or whose client leaves costs a worker nothing: a slot is filled only when a
+// worker is about to be free. Modules take turns; within a module, callers do (flow.h).
 #include "pool/pool.h"
 
 #include "config/limits.h"
@@ -50,8 +50,8 @@ static void free_queue(fc_pool_t *pool, uint32_t index) {
 }
 
 void fc_pool_deinit(fc_pool_t *pool) {
-  // Processes are killed first, because threads are waited for and may take
-  // long.
+  // Processes are ended first: they are killed, while threads must be waited for, which
+  // may take long.
   for (int i = FC_HOSTS_COUNT; i-- > 0;) {
     if (pool->hosts[i]) pool->hosts[i]->class_->destroy(pool->hosts[i]);
   }
@@ -195,8 +195,8 @@ void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
   pool->events.on_retired(pool->events.context, index);
 }
 
-// Retires the queues that are to be taken down and of which no call is left: workers may
-// still have calls that were dropped, and a queue may be freed only after these.
+// Retires the queues marked for it that have no calls left. Workers may still have
+// dropped calls, and a queue may be freed only after these.
 static void retire_idle(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
     module_queue_t *queue = pool->queues[i];
@@ -214,8 +214,7 @@ static void retire_idle(fc_pool_t *pool) {
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   job->state = FC_JOB_QUEUED;
-  // A job is used again for its client's next call: nothing of the last one may
-  // stay.
+  // A job is reused for its client's next call, so values of the last call must not stay.
   job->attempts = 0;
   job->alone = false;
   job->looked_up = 0;
@@ -248,7 +247,7 @@ void fc_queue_unlink(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   pool->waiting--;
 }
 
-// The call that has the claim ends in the queue.
+// Passes the claim on, because the call that holds it ends in the queue.
 static void pass_claim(fc_pool_t *pool, const fc_job_t *job) {
   if (!job->claim || job->claim->condemned) return;
   fc_pool_pass_claim(pool, job->claim);
@@ -264,10 +263,10 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   fc_queue_unlink(pool, queue, job);
 }
 
-// Takes the job out of the queue because its call is made now: the cost is charged to its
+// Takes the job out of the queue because its call is made now. The cost is charged to its
 // flow, whose turn goes on or ends.
 static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
-  // A turn is paid for when it is over (pay_turn).
+  // A turn is paid when it is over (pay_turn).
   const uint64_t cost_ns =
       job->call.parts ? 0 : queue->costs[job->call.function].average_ns;
   const uint64_t mean_ns = queue->mean.average_ns;
@@ -276,7 +275,8 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   fc_queue_unlink(pool, queue, job);
 }
 
-// One that others may join, where that is worth it, waits for a free worker.
+// If batching the function is worthwhile, the first call of a batch waits for a free
+// worker.
 static fc_ahead_t ahead_of(const module_queue_t *queue, fc_job_t *job) {
   fc_cost_t *cost = &queue->costs[job->call.function];
   if (FC_UNLIKELY(fc_mates_may_join(queue, job)) && fc_cost_gains(cost)) {
@@ -294,7 +294,7 @@ static void take_given(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   queue->host->hosts->running++;
 }
 
-// Lets the calls that come next join the one that was given, as long as they may.
+// Lets the next calls join the given one, as long as they may.
 static void give_mates(fc_pool_t *pool, module_queue_t *queue,
                        const fc_job_t *first) {
   const uint32_t most = queue->costs[first->call.function].together;
@@ -310,7 +310,7 @@ static void give_mates(fc_pool_t *pool, module_queue_t *queue,
 }
 
 // Gives the next call to its host, or answers the call if the host refuses it. False: the
-// host has no room, and the call waits on.
+// host has no room, and the call still waits.
 static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = fc_flows_first(&queue->flows);
   const fc_ahead_t ahead = ahead_of(queue, job);
@@ -338,7 +338,7 @@ void fc_pool_flush(fc_pool_t *pool) {
   if (FC_UNLIKELY(pool->passed)) fc_pool_pass_claims(pool);
   if (pool->retiring) retire_idle(pool);
   // The first queue whose host had no room since the last call was given. When this queue
-  // is at the head again, no host has room, and the queues are in their order again.
+  // is at the head again, no host has room, and the queues are in their original order.
   const module_queue_t *stuck = NULL;
   while (pool->active_first && pool->active_first != stuck) {
     module_queue_t *queue = pop_active(pool);
@@ -352,7 +352,7 @@ void fc_pool_flush(fc_pool_t *pool) {
   }
 }
 
-// The next turn of the call is not made.
+// Releases the claim, because the next turn of the call is not made.
 static void leave_claim(fc_pool_t *pool, fc_job_t *job) {
   if (FC_LIKELY(!job->keeps_claim)) return;
   job->keeps_claim = false;
@@ -393,7 +393,7 @@ void fc_pool_wake(fc_pool_t *pool) {
   }
 }
 
-// Gives everything back but the job's body.
+// Frees everything except the job's body.
 static void leave_host(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   fc_outcome_drop(job->outcome, pool->blocks);
@@ -413,7 +413,7 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   if (FC_UNLIKELY(outcome->batch.differs)) {
     fc_mates_note_unlike(pool, queue, job);
   }
-  // Nor does a call that only checked its arguments.
+  // A call that only checked its arguments says nothing about the cost either.
   if (job->call.parts) {
     pay_turn(queue, job);
   } else if (outcome->status == FC_OK &&
@@ -499,8 +499,7 @@ void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,
                           const fc_error_t *error) {
   fc_pool_t *pool = host->pool;
   module_queue_t *queue = pool->queues[host->generation];
-  // A waiter may queue its next call at once: only the calls that wait now are
-  // failed.
+  // A waiter may queue its next call at once: only the calls that wait now are failed.
   for (uint32_t left = queue->waiting; left && queue->first; left--) {
     fc_job_t *job = queue->first;
     unlink_job(pool, job);
@@ -528,9 +527,9 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-// Has the hosts look at their processes, every FC_LIMIT_LOOK_MS at most, for what no
-// event tells: too much of the shared memory is taken, a call is not begun, a process is
-// no longer needed.
+// Makes the hosts check their processes, at most every FC_LIMIT_LOOK_MS, for conditions
+// that no event reports: too much shared memory, a call that is not begun, a process that
+// is no longer needed.
 static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
@@ -555,8 +554,8 @@ uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns) {
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
   look(pool, now_ns);
   if (!pool->earliest_due_ns || now_ns < pool->earliest_due_ns) return;
-  // Reset first: a waiter may queue its next call at once, and that call's deadline
-  // counts.
+  // Reset before the loop: a waiter may queue its next call at once, and the deadline of
+  // that call must count.
   pool->earliest_due_ns = 0;
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     if (pool->queues[i]) expire_queue(pool, pool->queues[i], now_ns);

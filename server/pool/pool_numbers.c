@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the pool tells of itself and of each module's calls and workers.
+// Reports the numbers of the pool, and of each module's calls and workers.
 #include "pool/module_queue.h"
 #include "pool/threads_host.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// posix_spawn with every descriptor named. It waits until the kernel has made the process
-// and begun the program, so it is the nursery's thread that calls it.
+// Uses posix_spawn, with every descriptor named. It returns only when the kernel has made
+// the process and begun the program, so the nursery's thread calls it.
 #include "pool/process.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 #define P_PIDFD 3
 #endif
 
-// Sources are moved above every target, so that no dup2 overwrites a source
-// that is still needed.
+// Sources are moved above all targets, so that no dup2 overwrites a source that is still
+// needed.
 #define ABOVE 16
 
 typedef struct files_t {
@@ -50,7 +50,7 @@ static void close_files(const files_t *files) {
   }
 }
 
-// 0, or an error number: a worker must have these files and no others.
+// Gives the worker these files and no others. Returns 0 or an error number.
 static int set_actions(posix_spawn_file_actions_t *actions,
                        const files_t *files) {
   int failed = 0;
@@ -64,8 +64,8 @@ static int set_actions(posix_spawn_file_actions_t *actions,
   return posix_spawn_file_actions_addclosefrom_np(actions, FC_PROCESS_FILES);
 }
 
-// A process group of its own, so that Ctrl-C reaches the server only; no signal
-// is blocked or ignored.
+// Gives the process its own process group, so that Ctrl-C reaches only the server. No
+// signal is blocked or ignored.
 static void set_attributes(posix_spawnattr_t *attributes) {
   sigset_t none, all;
   sigemptyset(&none);
@@ -138,7 +138,7 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
     return fail(start->program, error, err);
   }
   (void)fcntl(process.output, F_SETFL, O_NONBLOCK);
-  // The process has not been reaped, so its number is still its own.
+  // The process has not been reaped, so its number still belongs to it.
   process.pidfd = (int)syscall(SYS_pidfd_open, process.pid, 0);
   if (process.pidfd < 0) {
     error = errno;
@@ -173,17 +173,17 @@ uint64_t fc_process_cpu_ns(const fc_process_t *process) {
   return (uint64_t)taken.tv_sec * 1000000000u + (uint64_t)taken.tv_nsec;
 }
 
-// Waits for the end as `options` of waitid say.
+// Waits for the end, with the `options` of waitid.
 static bool read_end(const fc_process_t *process, bool wait, int options,
                      fc_process_end_t *out_end) {
-  // waitid does not wait where the pidfd is set not to block, so it is polled first.
+  // waitid does not wait if the pidfd is non-blocking, so the pidfd is polled first.
   struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
   while (poll(&ended, 1, wait ? -1 : 0) < 0 && errno == EINTR) continue;
   if (!(ended.revents & POLLIN)) return false;
   siginfo_t info = {0};
   *out_end = (fc_process_end_t){0};
-  // If something else has reaped the process, it has ended all the same.
-  // The C library's waitid does not tell what the process has taken.
+  // If other code has reaped the process, it has ended nevertheless. The C library's
+  // waitid does not return the rusage.
   struct rusage taken = {0};
   if (syscall(SYS_waitid, P_PIDFD, process->pidfd, &info, WEXITED | options,
               &taken)) {

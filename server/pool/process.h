@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process, as the server sees it: the nursery (control/nursery.h) makes it and
-// waits for it, the loop may kill it, each by a descriptor (pidfd), and not by its number,
-// which another process can have got since.
-// Its standard input is /dev/null, its output and error are a pipe to the server; besides
-// these it has the descriptors below and no others. Its environment is empty. What it does
-// is process_main.h's.
+// A worker process, as the server sees it. The nursery (control/nursery.h) makes it and
+// waits for it; the loop may kill it. Both use a descriptor (pidfd) and not its number,
+// which another process may have by then. Its standard input is /dev/null, its output and
+// error are a pipe to the server. Besides these it has only the descriptors below. Its
+// environment is empty. process_main.h is its main function.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 
@@ -50,19 +49,20 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
                              fc_error_t *err) FC_MUST_CHECK;
 void fc_process_kill(const fc_process_t *process);
 
-// How a process ended: of signal and code at most one is not zero.
+// How a process ended. At most one of signal and code is not zero.
 typedef struct fc_process_end_t {
   int signal;
   int code;
   uint64_t cpu_ns;  // processor time that it has taken
 } fc_process_end_t;
 
-// Has the process ended? Its number stays its own, so that it may still be killed.
+// Has the process ended? It is not reaped, so its number stays valid and it may still be
+// killed.
 bool fc_process_look(const fc_process_t *process, fc_process_end_t *out_end);
-// Reaps the process if it has ended; `wait` blocks until it has. False: it runs.
+// Reaps the process if it has ended; `wait` blocks until it has. False: it still runs.
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end);
-// Processor time that a process has taken until now; 0 if the system does not say.
+// Returns the processor time of a process until now; 0 if the system does not report it.
 uint64_t fc_process_cpu_ns(const fc_process_t *process);
 // Closes the descriptors that are open.
 void fc_process_close(fc_process_t *process);

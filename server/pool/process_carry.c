@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What turns of calls in parts (turn.h) leave in their process, for the next turn.
+// The state that turns of calls in parts (turn.h) leave in their process for the next
+// turn.
 #include "pool/process_hosts.h"
 
 bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err) {
@@ -11,7 +12,7 @@ bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err) {
   taking->is_new = !(job->call.flags & FC_CALL_LATER) ||
                    fc_block_size(blocks, taking->carry_block) < taking->carry;
   if (!taking->is_new) return true;
-  // It is the caller's once the body has gone (fc_pool_pause).
+  // The block counts for the caller when the body was freed (fc_pool_pause).
   return fc_block_take(blocks, taking->carry, &taking->carry_block, err) ==
          FC_OK;
 }

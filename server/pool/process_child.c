@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One worker process as the host has it: the process is ordered, heard by its bell, and
-// closed after it has ended. Its ring is never used again.
+// One worker process of a host: it is ordered, sends events through its bell, and is
+// closed after it has ended. Its ring is never reused.
 #include <unistd.h>
 
 #include "config/limits.h"
 #include "pool/process_hosts.h"
 
-// The nursery has ended: what it has read and not told, and what it has not read.
+// The nursery has stopped: logs lines that it has read but not reported, and reads the
+// rest.
 static void say_rest(fc_child_t *child) {
   const fc_process_host_t *host = child->host;
   fc_cradle_t *cradle = &child->cradle;
@@ -34,8 +35,8 @@ void fc_child_free(fc_child_t *child) {
   fc_process_host_let_go(host);
 }
 
-// Notes in `setup` which parts of the jail must hold. Returns the network namespace that
-// the process is to enter (jail/jail.c), -1: none.
+// Notes in `setup` which parts of the jail are required. Returns the network namespace
+// that the process will enter (jail/jail.c), -1: none.
 static int choose_jail(const fc_process_host_t *host, fc_ring_setup_t *setup) {
   const fc_process_options_t *options = host->options;
   setup->sandbox = host->sandbox;
@@ -58,7 +59,7 @@ static fc_status_t prepare(fc_child_t *child, fc_error_t *err) {
   setup.fresh = host->fresh;
   setup.heap = host->heap;
   const int network = choose_jail(host, &setup);
-  // Takes 20 us, however large the ring and whatever other processes do with theirs.
+  // Takes 20 us, for any size of the ring and whatever other processes do with theirs.
   FC_TRY(fc_ring_create(&setup, &child->ring, err));
   child->cradle.start =
       (fc_process_start_t){.program = options->program,
@@ -124,7 +125,8 @@ static bool watch(fc_child_t *child) {
          uv_poll_start(&child->bell_poll, UV_READABLE, on_bell) == 0;
 }
 
-// The process could not be made. Whatever the host thinks of that, the child has gone.
+// Handles a process that could not be made. Whatever the host decides, the child is
+// removed.
 static void miscarry(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   host->living--;
@@ -148,7 +150,7 @@ void fc_child_on_born(fc_order_t *birth) {
     return;
   }
   child->process = child->cradle.process;
-  // Meanwhile it may be wanted no more.
+  // The process may no longer be wanted.
   if (child->cause != FC_CAUSE_NONE) fc_process_kill(&child->process);
   else if (!watch(child)) {
     (void)fc_fail(error, FC_CODE_MODULE_UNAVAILABLE,
@@ -242,8 +244,7 @@ void fc_child_read_phase(fc_child_t *child) {
     case FC_RING_LOADING:
       return;
     case FC_RING_SERVING:
-      // A process that ended before the loop noticed that it serves counts as
-      // failed.
+      // A process that ended before the loop noticed that it serves counts as failed.
       if (child->ended) return;
       if (fc_str_equal(fc_str_make(digest, sizeof digest),
                        fc_module_get_digest(child->host->module))) {
@@ -265,9 +266,8 @@ void fc_child_read_phase(fc_child_t *child) {
   fc_child_kill(child, FC_CAUSE_LOAD);
 }
 
-// The process is allowed to write its eventfd once when it has loaded its module, and
-// once for each call. FC_RING_SLOTS is for calls that it has finished and that the loop
-// has not collected yet.
+// The process may write its eventfd once when it has loaded its module, and once for each
+// call. FC_RING_SLOTS allows for finished calls that the loop has not collected yet.
 static void count_bell(fc_child_t *child) {
   child->bells++;
   if (child->bells <= child->calls + FC_RING_SLOTS + FC_LIMIT_BELLS) return;
@@ -282,8 +282,7 @@ static void on_bell(uv_poll_t *poll, int status, int events) {
   ssize_t size = read(child->process.bell, &count, sizeof count);
   (void)size;
   count_bell(child);
-  // The calls it has finished are collected before the loop waits again
-  // (on_turn in server.c).
+  // Its finished calls are collected before the loop waits again (on_turn in server.c).
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One worker process, as its host sees it: the calls that it has, the files it was lent,
-// and what the nursery does for it. The loop's thread, but for fc_cradle_t.
+// One worker process, as its host sees it: its calls, the files lent to it, and the
+// nursery's work for it. Loop thread, except fc_cradle_t.
 #ifndef FARCALL_SERVER_POOL_PROCESS_CHILD_H_
 #define FARCALL_SERVER_POOL_PROCESS_CHILD_H_
 
@@ -24,7 +24,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_DEADLINE,
   FC_CAUSE_BATCH,    // calls that it was to compute together take too long
   FC_CAUSE_DROPPED,  // nobody waits for its call, and others wait for it
-  // It wrote something to the shared memory that no worker writes.
+  // It wrote something to the shared memory that no honest worker writes.
   FC_CAUSE_LIE,
   FC_CAUSE_GREED,  // it took more of that memory than its calls need
   FC_CAUSE_NOISE,  // it wakes the loop though no call has ended
@@ -47,7 +47,7 @@ typedef struct fc_cause_row_t {
 
 extern const fc_cause_row_t fc_causes[FC_CAUSE_COUNT];
 
-// A call that a slot of the ring holds.
+// A call in a slot of the ring.
 typedef struct fc_held_t {
   fc_job_t *job;           // NULL: nobody waits any more
   fc_owner_count_t count;  // of a job that was dropped
@@ -55,7 +55,7 @@ typedef struct fc_held_t {
   uint32_t function;
   uint64_t limit_ns;  // fc_job_t.limit_ns
   uint64_t batch_ns;  // when its batch is given up; 0: never, or it is in none
-  // When its client was answered because of its deadline, or had gone; 0: it waits.
+  // When its client was answered because of its deadline, or left; 0: the client waits.
   uint64_t left_ns;
   bool late;          // its deadline has passed
   fc_owner_t caller;  // of a call that was left
@@ -67,14 +67,14 @@ typedef struct fc_held_t {
   bool taken;         // its desk was read
 } fc_held_t;
 
-// The newest call of a child, when its body is being copied into the ring.
+// The newest call of a child, while its body is copied into the ring.
 typedef struct fc_giving_t {
   bool active;
   uint64_t copied;
 } fc_giving_t;
 
-// The oldest call of a child, when it is DONE: its answer is being copied out of the
-// ring, and the memory that it took there given back.
+// The oldest call of a child, when it is DONE: its answer is copied out of the ring, and
+// the memory of the answer there is given back.
 typedef struct fc_taking_t {
   bool active;
   bool good;         // it is an answer, and there are blocks for it
@@ -84,12 +84,12 @@ typedef struct fc_taking_t {
   uint32_t lent;     // block of the file that was lent for it
   uint64_t in_body;  // bytes of the part behind that, in the body's file
   uint32_t body_at;
-  // What a turn has left: bytes in the area for bodies, from `carry_at` on.
+  // The state that a turn has left: bytes in the area for bodies, from `carry_at` on.
   uint64_t carry;
   uint32_t carry_at;
   uint64_t carried;  // how many of these were copied
-  // Where to: the block of the job's body if it is large enough, else another one, which
-  // is `is_new`.
+  // The destination: the block of the job's body if it is large enough, else another one
+  // (`is_new`).
   uint32_t carry_block;
   bool is_new;
   uint64_t copied;
@@ -99,31 +99,32 @@ typedef struct fc_taking_t {
   fc_outcome_t outcome;
 } fc_taking_t;
 
-// A tray: where the process has a file for answers mapped. The file stays mapped there
-// after its answer was taken, so that it can be lent to the process again without being
-// sent.
+// A tray: the place where the process has a file for answers mapped. The file stays
+// mapped there after its answer was taken, so that it can be lent to the process again
+// without being sent again.
 typedef struct fc_tray_t {
   uint64_t serial;  // of the file; 0: none was ever sent
   uint32_t block;   // of the file while it is lent; else FC_BLOCK_NONE
   bool given;       // to a call that the process has
 } fc_tray_t;
 
-// A shelf: where the process has a file of bodies mapped, also when the call has ended,
-// so that the next body in it need not be sent.
+// A shelf: the place where the process has a file of bodies mapped. The file stays mapped
+// after the call has ended, so that the next body in it need not be sent again.
 typedef struct fc_shelved_t {
   uint64_t serial;  // of the file; 0: none, or the process may have lost it
   uint32_t calls;   // that the process has with their body there
 } fc_shelved_t;
 
-// How far the areas of a slot were filled, in bytes.
+// How many bytes of the areas of a slot were filled.
 typedef struct fc_filled_t {
   uint64_t body;
   uint64_t answer;
 } fc_filled_t;
 
-// What the nursery has of a child: it makes the process, hears what that prints and how it
-// ends, and takes it away. The nursery's from the order of the birth until the reply about
-// the end, and from the order of the burial until that was done; the loop's else.
+// The nursery's data of a child: it makes the process, receives its output and its end,
+// and removes it. The nursery owns this struct from the order `birth` until the reply
+// about the end, and from the order `burial` until that was done; otherwise the loop owns
+// it.
 typedef struct fc_cradle_t {
   fc_order_t birth;   // the reply: there is a process, or `error` says why not
   fc_order_t said;    // first the nursery's: lines for the log are in `output`
@@ -167,9 +168,9 @@ struct fc_child_t {
       shut;  // looks since a call of a session found that, from 1; 0: none did
   uint64_t audience;  // of the files that it alone is given (block.h)
   fc_tray_t trays[FC_RING_TRAYS];
-  // The files of the trays that are lent, plus 1; 0: none. The nursery weighs them. One
-  // that was taken back meanwhile can be another file by then: so the loop weighs again
-  // before it believes, which takes it a microsecond for each file.
+  // The descriptors of the trays' lent files, plus 1; 0: none. The nursery measures these
+  // files. A descriptor whose file was taken back may belong to another file by then. So
+  // the loop measures again before it acts, which takes a microsecond for each file.
   _Atomic int lent[FC_RING_TRAYS];
   uint32_t next_tray;
   fc_shelved_t shelves[FC_RING_SHELVES];
@@ -180,7 +181,8 @@ struct fc_child_t {
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;  // that it has finished
-  // Time of the last look that found calls which it had, or had finished meanwhile.
+  // Time of the last check at which the process had calls, or had finished some since the
+  // previous check.
   uint64_t quiet_ns;
   uint64_t quiet_calls;  // its `calls` at that look
   uint64_t bells;        // wake-ups it has caused
@@ -190,8 +192,8 @@ struct fc_child_t {
   uint64_t batch_ns;  // how long its batch may go on without an answer
   bool
       batch_failed;  // calls of a batch are made again because the process has ended
-  // Slots before these that calls have left, and that are not free yet: the nursery scrubs
-  // them, one after another. While it does a slot's entry stays as it is.
+  // The number of slots before these that calls have left and that are not free yet. The
+  // nursery empties them one after another. Meanwhile a slot's entry does not change.
   uint32_t left;
   fc_filled_t filled[FC_RING_SLOTS];
   fc_held_t held[FC_RING_SLOTS];
@@ -201,145 +203,149 @@ struct fc_child_t {
 
 // process_child.c
 
-// Orders one more process. Until it is there, and if it cannot be made, it counts as one
-// that starts.
+// Orders one more process. Until it exists, or if it cannot be made, it counts as
+// starting.
 fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
 void fc_child_kill(fc_child_t *child, fc_cause_t cause);
-// The process has ended: its child leaves the list, and is freed once the nursery has
-// buried it.
+// Call it when the process has ended: removes its child from the list, and frees it when
+// the nursery has buried it.
 void fc_child_close(fc_child_t *child);
 // Frees the child at once. The nursery must have buried it, have failed to make it, or
-// have stopped; then the process is killed and waited for.
+// have stopped; if it has stopped, the process is killed and waited for.
 void fc_child_free(fc_child_t *child);
-// How long the process may load its module (process_host.c). Above
-// FC_LIMIT_LOAD_TOGETHER the time grows with the number of processes that load at this
-// moment, because they share the processors.
+// Returns how long the process may take to load its module (process_host.c). If more than
+// FC_LIMIT_LOAD_TOGETHER processes load now, the time grows with their number, because
+// they share the processors.
 uint64_t fc_child_load_ns(const fc_child_t *child);
-// Reads whether the process has loaded its module, and begins to serve or kills it.
+// Checks whether the process has loaded its module, and begins to serve or kills it.
 void fc_child_read_phase(fc_child_t *child);
 
 // process_give.c
 
-// Copies more of the body of the call that was given last.
+// Copies more of the body of the newest call.
 void fc_child_give_on(fc_child_t *child);
-// The process may begin the batch that was given last, if there is one.
+// Closes the newest batch, if there is one: the process may begin it.
 void fc_child_close_batch(fc_child_t *child);
-// Puts a call of a batch that failed back into the queue, to be made alone.
+// Puts a call of a failed batch back into the queue, to be made outside a batch.
 void fc_child_make_alone(fc_child_t *child, fc_job_t *job);
 
 // process_take.c
 
-// Takes the oldest call away from a child, whether the call has ended or not.
+// Removes the oldest call from a child, whether the call has ended or not.
 fc_held_t fc_child_pop(fc_child_t *child);
 // Delivers the calls that the child has finished, as far as one turn allows.
 void fc_child_collect(fc_child_t *child);
-// Frees slots that calls have left, oldest first, until one must be scrubbed: that is
-// ordered.
+// Frees slots that calls have left, the oldest first, until one must be emptied, which is
+// then ordered.
 void fc_child_free_slots(fc_child_t *child);
-// The state of a call that the child has. While the body is still being copied the
-// state is READY: the child has not begun the call.
+// Returns the state of a call that the child has. While the body is still being copied
+// the state is READY: the child has not begun the call.
 uint32_t fc_child_state(const fc_child_t *child, uint32_t index);
-// Gives up the copies in progress, and the files that the child has.
+// Ends the copies in progress, and releases the files that the child has.
 void fc_child_drop_copies(fc_child_t *child);
 
 // process_files.c
 
-// Gives the process a file for the answer of a call, in case that is large. Returns
+// Lends the process a file for the answer of a call, in case the answer is large. Returns
 // its tray. FC_RING_TRAYS: there is no file, and the answer will be copied.
 uint32_t fc_child_lend(fc_child_t *child);
-// The call that had the tray, if any, has ended. FC_RING_TRAYS is allowed.
+// Call it when the call that had the tray, if any, has ended. FC_RING_TRAYS is allowed.
 void fc_child_leave_tray(fc_child_t *child, uint32_t tray);
-// Takes back the files that were given to no call.
+// Takes back the files that are lent for no call.
 void fc_child_reclaim(fc_child_t *child);
 // Takes all files back, because the process has ended.
 void fc_child_drop_files(fc_child_t *child);
 // Sends the process the body of a call that is about to be published. False: the body is
 // not above FC_LIMIT_SHARED, is in no file, or cannot be sent.
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
-// The call leaves its slot. If it failed, the process may have lost the file of its body,
-// which is sent again with the next body there.
+// Call it when the call leaves its slot. If the call failed, the process may have lost
+// the file of its body; the file is then sent again with the next body in it.
 void fc_child_leave_shelf(fc_child_t *child, const fc_held_t *held,
                           bool failed);
 // Notes that nobody waits for the call any more. The process may still read a body in a
 // file, which is kept until the call leaves its slot; so is the job's count. Returns the
 // job, NULL if there was none.
 fc_job_t *fc_child_forget(fc_held_t *held, uint64_t now_ns);
-// After that: nobody may wait for any call of its batch.
+// Call it after fc_child_forget: if nobody waits for any call of the batch, stops the
+// batch.
 void fc_child_note_left(fc_child_t *child, const fc_held_t *held);
-// The body of a call that the child has. False: the call was taken back, and its body,
-// which was in a file, went with it.
+// Gives the body of a call that the child has. False: the call was taken back, and its
+// body in a file went with it.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
-// Bytes of shared memory that the process has taken and nothing else counts: in
-// its ring, and in files that it may write answers to.
+// Returns the bytes of shared memory that the process uses and that are counted nowhere
+// else: in its ring, and in files for answers.
 uint64_t fc_child_taken(const fc_child_t *child);
 
 // process_claim.c
 
-// Can the process not be handed the slab of the call, which it does not have? Then it gets
-// no more calls, and is ended. `claim` NULL: it needs none.
+// Is it impossible to send the process the slab of the call, which it does not have? Then
+// it gets no more calls, and is ended. `claim` NULL: no slab is needed.
 bool fc_child_is_shut(fc_child_t *child, const fc_claim_t *claim);
-// Before a call of a session is given: hands the process the slab, if it does not have it.
-// FULL: not now, or never if the process is unreachable. REFUSED: FC_CODE_OUT_OF_MEMORY.
+// Before a call of a session is given: sends the process the slab, if it does not have
+// it. FULL: not now, or never if the process is unreachable. REFUSED:
+// FC_CODE_OUT_OF_MEMORY.
 fc_offer_t fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
                               fc_error_t *err) FC_MUST_CHECK;
-// Lays the desk of a call that is given, and sets child->claimed.
+// Lays the desk of a given call, and sets child->claimed.
 void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index);
-// The oldest call is DONE. False: the worker lies, as the outcome's error says, and the
-// session is lost.
+// Takes the desk of the oldest call, which is DONE. False: the worker lied, as the
+// outcome's error says, and the session is lost.
 bool fc_child_take_desk(fc_child_t *child, fc_held_t *held,
                         fc_outcome_t *outcome);
-// The call leaves its slot. If it was `begun` and its desk was not taken, the session is
-// lost.
+// Call it when the call leaves its slot. If it was `begun` and its desk was not taken,
+// the session is lost.
 void fc_child_leave_claim(fc_child_t *child, const fc_held_t *held, bool begun);
-// Nobody waits any more: does the call go on, because it is of a session and has begun?
-// If not, the process does not begin it.
+// Nobody waits for the call any more: does it run on, because it is of a session and has
+// begun? If not, the process must not begin it.
 bool fc_child_runs_on(fc_child_t *child, const fc_held_t *held, uint32_t index);
 
 // process_carry.c
 
-// Finds room for what a turn has left: taking->carry_block. The body that it takes the
-// place of stays the job's until all is copied.
+// Finds room for the state that a turn has left: taking->carry_block. The job keeps the
+// old body until everything is copied.
 bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err);
-// How far the area for the body of a call that leaves its slot may be filled. A turn may
-// have left something in it.
+// Returns how much of the body's area may be filled when a call leaves its slot. A turn
+// may have left state there.
 uint64_t fc_child_used_of_body(const fc_child_t *child, const fc_held_t *held);
-// Tells the job of a call in parts how far it came.
+// Tells the job of a call in parts how many steps were done.
 void fc_child_note_steps(fc_child_t *child, uint32_t index);
 
 // process_time.c
 
-// The nursery has found the process heavy: ends it if it has taken more than its calls
-// may.
+// The nursery has found that the process uses much memory: ends it if it uses more than
+// its calls may.
 void fc_child_weigh(fc_child_t *child);
-// The call has left its process. If nobody waited for it while it ran, its caller is
-// charged for the time, and for that of a new process if this one was `killed` for it.
+// Call it when the call has left its process. If nobody waited for it while it ran,
+// charges its caller for the time, and for the time of a new process if this one was
+// `killed` for it.
 void fc_child_charge(const fc_child_t *child, const fc_held_t *held,
                      bool killed);
 
 // process_stops.c
 
-// Logs the system calls that the jail has stopped, as the child says, each once for its
-// module.
+// Logs the system calls that the jail has refused, as the child reports them, each once
+// for its module.
 void fc_child_read_stops(fc_child_t *child);
 
 // process_end.c
 
-// The process has ended, as child->end says.
+// Handles the end of the process, as child->end describes it.
 void fc_child_on_end(fc_child_t *child);
-// Delivers what the process had finished, as far as one turn allows. Closes the child
-// when that is done.
+// Delivers the calls that the process had finished, as far as one turn allows. Closes the
+// child when all are delivered.
 void fc_child_settle(fc_child_t *child);
 
 // process_nursery.c
 
 // Orders the process that child->cradle.start describes.
 void fc_cradle_order(fc_child_t *child);
-// Orders that the areas of a slot that its call has left are scrubbed.
+// Orders the nursery to empty the areas of a slot that its call has left.
 void fc_cradle_scrub(fc_child_t *child, uint32_t slot);
-// Orders the burial of a process that has ended, and of its ring.
+// Orders the burial of a process that has ended: its ring is emptied and its files are
+// closed.
 void fc_cradle_bury(fc_child_t *child);
-// What these are answered by (process_child.c); the lines that the process has printed are
-// logged in between.
+// Handle the replies to these orders (process_child.c). In between, the lines that the
+// process has printed are logged.
 void fc_child_on_born(fc_order_t *birth);
 void fc_child_on_said(fc_order_t *said);
 void fc_child_on_heavy(fc_order_t *heavy);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of sessions in a process: their desks lie in its ring, and the slab is handed to
-// it before the first one.
+// Calls of sessions in a process. Their desks are in its ring, and it gets the slab
+// before the first such call.
 #include <errno.h>
 
 #include "pool/handoff.h"
@@ -25,7 +25,7 @@ fc_offer_t fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
     child->slab = slab->serial;
     return FC_OFFER_TAKEN;
   }
-  // Before a process ends a call, it reads all that was sent before.
+  // Before a process ends a call, it receives everything that was sent before.
   const bool unread = errno == EAGAIN;
   child->unreachable =
       errno == EPIPE || errno == ECONNRESET || (unread && !child->count);
@@ -38,7 +38,7 @@ fc_offer_t fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
 void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index) {
   fc_job_t *job = held->job;
   held->claim = job->claim;
-  // The client's deadline ends its wait and not a call that may write.
+  // The client's deadline ends the client's wait, but not a call that may write values.
   child->claimed = job->call;
   child->claimed.deadline_ns = job->limit_ns;
   held->claim->later = job->call.flags & FC_CALL_LATER;
@@ -50,7 +50,7 @@ bool fc_child_take_desk(fc_child_t *child, fc_held_t *held,
   fc_claim_t *claim = held->claim;
   const fc_store_desk_t *desk = fc_ring_desk(&child->ring, child->first);
   held->taken = true;
-  // Perhaps it has lost the slab, as it has lost other files.
+  // The process may have lost the slab, like other files.
   if (outcome->status != FC_OK) child->slab = 0;
   if (claim->class_->take(claim, desk, outcome, &outcome->error)) return true;
   claim->class_->lose(claim,

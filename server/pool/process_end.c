@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a process: the log and the client of the call that ran are told how it
-// ended, calls that it had not begun wait again (unless FC_LIMIT_ATTEMPTS crashes have
-// done that to them before), and its module may be quarantined.
+// Handles the end of a process. The log and the client of the running call learn how it
+// ended. Calls that it had not begun are queued again (unless FC_LIMIT_ATTEMPTS crashes
+// have done that to them before). Its module may be quarantined.
 #include <signal.h>
 #include <stdio.h>
 
@@ -79,8 +79,8 @@ static void note_crash(fc_process_host_t *host, bool served) {
 }
 
 // Was the process ended by --worker-cpu-time? A module can send itself SIGXCPU, so the
-// signal alone does not say so. The kernel counts the limit in ticks, and may send the
-// signal a little before the sum at the end has reached it.
+// signal alone does not prove it. The kernel counts the limit in ticks, and may send the
+// signal a little before the final sum has reached it.
 static bool is_used_up(const fc_child_t *child, const fc_process_end_t *end) {
   const uint64_t limit_ns = child->ring.setup.cpu_limit_s * SECOND_NS;
   if (!limit_ns) return false;
@@ -131,7 +131,8 @@ static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
   snprintf(at, capacity, "%s", kClasses[fault.class_]);
 }
 
-// The server did not send the signal, so most likely the kernel did, for want of memory.
+// The server did not send the signal, so most likely the kernel did, because memory ran
+// out.
 static bool is_from_outside(const fc_child_t *child,
                             const fc_process_end_t *end) {
   return end->signal == SIGKILL && child->cause == FC_CAUSE_NONE &&
@@ -196,9 +197,9 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
 }
 
 // Records that a call ended its process, if crashes are limited. Two ends say nothing
-// about the call: SIGKILL, which the host sent, or somebody outside; and the limit of
-// processor time, of which earlier calls took a part. If the client has gone, the body is
-// read where the process was given it.
+// about the call: SIGKILL, which the host or somebody outside sent; and the limit of
+// processor time, part of which earlier calls used. If the client has left, the body is
+// read from the process's copy.
 static void blame(fc_child_t *child, uint32_t index,
                   const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
@@ -211,10 +212,11 @@ static void blame(fc_child_t *child, uint32_t index,
                 body, fc_clock_ns());
 }
 
-// False: FC_LIMIT_ATTEMPTS crashes have put it back before.
+// Puts a call back into the queue. False: FC_LIMIT_ATTEMPTS crashes have put it back
+// before.
 static bool requeue(fc_child_t *child, fc_job_t *job) {
   if (job->attempts >= FC_LIMIT_ATTEMPTS) return false;
-  // Another call that ran too long says nothing against this one.
+  // Another call that ran too long says nothing against this call.
   if (fc_causes[child->cause].crash) job->attempts++;
   job->child = NULL;
   fc_pool_requeue(&child->host->base, job);
@@ -223,8 +225,8 @@ static bool requeue(fc_child_t *child, fc_job_t *job) {
 
 // Puts the calls that the process had not begun back into the queue, in the old order:
 // each goes to the head, so the newest is put back first. A call that FC_LIMIT_ATTEMPTS
-// crashes have put back before stays. Of calls that were begun, those of a batch are made
-// again alone, and others are blamed. `begun` gets an entry for each slot in use.
+// crashes have put back before is not. Begun calls of a batch are made again outside a
+// batch; other begun calls are blamed. `begun` gets an entry for each slot in use.
 static void put_back(fc_child_t *child, const fc_process_end_t *end,
                      bool *begun) {
   for (uint32_t i = child->count; i-- > 0;) {
@@ -248,8 +250,8 @@ static void fail_call(fc_child_t *child, const fc_process_end_t *end,
                       const fc_held_t *held, bool begun) {
   fc_process_host_t *host = child->host;
   fc_error_t error;
-  // Cleared before the outcome is told, because the waiter is allowed to use the job for
-  // its next call then.
+  // Cleared before the outcome is delivered, because the waiter may then use the job for
+  // its next call.
   held->job->child = NULL;
   if (begun && held->sent.parts) {
     fc_pool_charge_turn(&host->base, &held->job->caller,
@@ -268,8 +270,8 @@ static void fail_call(fc_child_t *child, const fc_process_end_t *end,
 }
 
 // Settles the calls that a process had when it ended: those that are not put back fail,
-// oldest first. A waiter that is told may drop any other call, so each stays with the
-// child, where a drop finds it, until its own turn has come.
+// the oldest first. A waiter that is told may drop any other call. So each call stays
+// with the child, where a drop finds it, until its own turn has come.
 static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   bool begun[FC_RING_SLOTS];
   put_back(child, end, begun);
@@ -292,7 +294,7 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
                   "loading it takes longer than %llu s",
                   (unsigned long long)(child->host->load_ns / 1000000000u));
   } else if (is_from_outside(child, end)) {
-    // The module's file need not be at fault.
+    // The module's file may not be the cause.
     (void)fc_fail(&error, FC_CODE_OUT_OF_MEMORY,
                   "while it was loaded its process was killed from outside "
                   "(SIGKILL), most likely because memory ran out");
@@ -306,8 +308,8 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
 static void settle(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   const fc_process_end_t *end = &child->end;
-  // A process that takes all its time to load is a failure: others would follow it
-  // without a pause.
+  // A process that uses its whole time to load is a failure: otherwise others would
+  // follow without a pause.
   if (child->serving && is_used_up(child, end)) child->cause = FC_CAUSE_TIME;
   host->living--;
   host->base.hosts->watched--;
@@ -325,7 +327,7 @@ static void settle(fc_child_t *child) {
   settle_calls(child, end);
   fc_child_drop_copies(child);
   fc_child_close(child);
-  // What the calls of a batch do alone counts.
+  // Calls of the batch are judged when they are made outside it.
   if (child->batch_failed && crash) host->crashes++;
   else if (loaded && crash) note_crash(host, served);
   // A process that ended after the quarantine had begun may have put calls back into the
@@ -337,8 +339,8 @@ static void settle(fc_child_t *child) {
   fc_process_host_arm(host);
 }
 
-// The calls that the process had finished are still delivered. A large answer is copied in
-// several turns.
+// Finished calls of the process are still delivered. A large answer is copied in several
+// turns.
 void fc_child_settle(fc_child_t *child) {
   fc_child_collect(child);
   if (!child->taking.active || child->cause == FC_CAUSE_LIE) settle(child);
@@ -347,8 +349,8 @@ void fc_child_settle(fc_child_t *child) {
 void fc_child_on_end(fc_child_t *child) {
   child->ended = true;
   child->host->cpu_ns += child->end.cpu_ns;
-  // The loop may learn that the process has ended before it has read why the
-  // process could not serve.
+  // The loop may learn that the process has ended before it has read why the process
+  // could not serve.
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
   fc_child_settle(child);

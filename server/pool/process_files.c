@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files that a process is given: the bodies of large calls, and files that it writes
-// large answers to. If a file cannot be had or sent, the bytes are copied through the
-// ring instead.
+// The files that a process gets: the bodies of large calls, and files for large answers.
+// If a file cannot be made or sent, the bytes are copied through the ring instead.
 #include <errno.h>
 
 #include "config/limits.h"
@@ -20,7 +19,7 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind, uint32_t place,
   if (child->unreachable || file < 0) return false;
   if (!fc_handoff_send(child->process.handoff, child->ring.files + 1, kind,
                        place, file)) {
-    // Any other reason may pass, so the next file is tried again.
+    // After any other error the next file is tried again, because the reason may pass.
     child->unreachable = errno == EPIPE || errno == ECONNRESET;
     return false;
   }
@@ -28,8 +27,8 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind, uint32_t place,
   return true;
 }
 
-// The tray for the file with this number: the one where the process has the file mapped,
-// else the next free one in turn.
+// Returns the tray for the file with this number: the tray at which the process has the
+// file mapped, else the next free one in turn.
 static uint32_t find_tray(fc_child_t *child, uint64_t serial) {
   const fc_tray_t *trays = child->trays;
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
@@ -94,8 +93,9 @@ void fc_child_reclaim(fc_child_t *child) {
   }
 }
 
-// The shelf for the file with this number: the one where the process has the file mapped,
-// else the next free one in turn. There are as many as slots, and each call has one.
+// Returns the shelf for the file with this number: the shelf at which the process has the
+// file mapped, else the next free one in turn. There are as many shelves as slots, so
+// each call has one.
 static uint32_t find_shelf(fc_child_t *child, uint64_t serial) {
   const fc_shelved_t *shelves = child->shelves;
   for (uint32_t i = 0; i < FC_RING_SHELVES; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls on their way to a process. The bytes of a body are copied into its ring; large
-// ones lie in files (process_files.c).
+// Gives calls to a process. The bytes of a body are copied into its ring; large bodies
+// are in files (process_files.c).
 #include "marshal/batch.h"
 #include "config/limits.h"
 #include "pool/process_hosts.h"
@@ -9,9 +9,9 @@
 #define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
 #define GRACE_NS (FC_LIMIT_KILL_GRACE_MS * 1000000ull)
 
-// A call that is given to a process waits for the calls before it, even if another
-// process is free earlier. So a process gets no more calls once its oldest one was
-// given to it more than FC_LIMIT_AHEAD_MS ago.
+// A call that is given to a process waits for earlier calls there, even if another
+// process is free sooner. So a process gets no more calls if its oldest one was given to
+// it more than FC_LIMIT_AHEAD_MS ago.
 static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
   return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
 }
@@ -23,9 +23,9 @@ static bool is_free(const fc_child_t *child) {
          !child->shut && !(child->host->fresh && child->calls);
 }
 
-// Of the free processes that have fewer than `ahead` calls, and may get one of this claim,
-// the one with the fewest. A process that has calls is left out while another one starts,
-// or when its oldest call is slow. NULL: no process is left.
+// Returns, of the free processes with fewer than `ahead` calls that may get one of this
+// claim, the one with the fewest calls. A process with calls is skipped while another
+// process starts, or if its oldest call is slow. NULL: there is none.
 static fc_child_t *find_room(fc_process_host_t *host, const fc_claim_t *claim,
                              uint32_t ahead, uint64_t now_ns) {
   fc_child_t *best = NULL;
@@ -40,8 +40,8 @@ static fc_child_t *find_room(fc_process_host_t *host, const fc_claim_t *claim,
   return best;
 }
 
-// Is there an idle process that has no room because the nursery still scrubs its slots?
-// That takes less time than another process needs to start.
+// Is there an idle process without room, only because the nursery still empties its
+// slots? That takes less time than starting another process.
 static bool gets_room(const fc_process_host_t *host) {
   for (const fc_child_t *child = host->children; child; child = child->next) {
     if (is_free(child) && !child->count && child->left) return true;
@@ -57,8 +57,8 @@ fc_str_t fc_process_host_body(const fc_process_host_t *host,
   return fc_str_make(body, (size_t)job->call.body.size);
 }
 
-// Is this a call that crashed the module lately? Its body is looked up once,
-// and again only after another call was blamed.
+// Did such a call crash the module recently? Its body is looked up once, and again only
+// after another call was blamed.
 static bool is_blamed(fc_process_host_t *host, fc_job_t *job, uint64_t now_ns) {
   uint64_t at_ns;
   if (job->looked_up == host->blame.changes) return false;
@@ -91,14 +91,14 @@ static void list_as_busy(fc_process_host_t *host) {
   all->busy = host;
 }
 
-// What the process is told of the call.
+// Returns the invocation that the process gets.
 static const fc_invocation_t *call_of(const fc_child_t *child,
                                       const fc_job_t *job) {
   return FC_UNLIKELY(job->claim) ? &child->claimed : &job->call;
 }
 
-// A call that nobody waits for any more, or that was taken back, goes without its body and
-// with a deadline that has passed, so the worker does not even decode it.
+// A call that nobody waits for any more, or that was taken back, is sent without its body
+// and with a past deadline, so the worker does not even decode it.
 void fc_child_give_on(fc_child_t *child) {
   const uint32_t index = (child->first + child->count - 1) % FC_RING_SLOTS;
   fc_held_t *held = &child->held[index];
@@ -120,7 +120,7 @@ void fc_child_give_on(fc_child_t *child) {
   child->notified = false;
 }
 
-// A process has a module of its own, which it has not proved.
+// A process has its own copy of the module, which does not know the proved rows.
 static void tell_of_rows(const fc_process_host_t *host, fc_invocation_t *call) {
   if (call->function >= fc_module_function_count(host->module)) return;
   const fc_plan_t *plan =
@@ -168,7 +168,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   list_as_busy(host);
   job->child = child;
   if (FC_UNLIKELY(job->claim)) fc_child_lay(child, held, index);
-  // A file is mapped privately: what a turn changed there would be lost.
+  // A file is mapped privately: changes of a turn there would be lost.
   if (!(job->call.flags & FC_CALL_LATER) && fc_child_send_body(child, held)) {
     fc_ring_publish_file(&child->ring, index, call_of(child, job),
                          held->sent.shelf);
@@ -186,7 +186,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   child->notified = false;
 }
 
-// Gives the process a call that is not published before fc_child_close_batch. Its body is
+// Gives the process a call that is published only by fc_child_close_batch. Its body is
 // copied into the ring at once.
 static void give_open(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   child->ring.holds = true;
@@ -195,7 +195,7 @@ static void give_open(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   child->notified = false;
 }
 
-// Batches are of calls whose bodies are copied at once.
+// Batches have only calls whose bodies can be copied at once.
 bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
                           fc_job_t *job) {
   fc_process_host_t *host = (fc_process_host_t *)base;
@@ -222,7 +222,7 @@ bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
 
 _Static_assert(FC_BATCH_CALLS == FC_RING_SLOTS, "a ring holds a batch");
 
-// By fc_ahead_t.
+// The most calls of a process, by fc_ahead_t.
 static const uint32_t kAhead[] = {[FC_AHEAD_FEW] = FC_HOST_SLOW_AHEAD,
                                   [FC_AHEAD_MANY] = FC_RING_SLOTS,
                                   [FC_AHEAD_NONE] = 1};
@@ -254,7 +254,7 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
   } else {
     give(child, job, now_ns);
   }
-  // The next process is made ready while this one works.
+  // The next process is started while this one works.
   if (host->fresh) fc_process_host_start(host);
   return FC_OFFER_TAKEN;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host of one generation: how many processes it has and when the next one may
-// be started, by the health of its module and one timer.
+// The host of one generation decides how many processes it has and when the next one may
+// start, from the health of its module and with one timer.
 #include "pool/process_hosts.h"
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 // A call that nobody waits for usually ends soon.
 #define STUCK_NS 1000000000u
 
-// Processes, also those that start, that have had no call and are not ending.
+// Counts processes that have had no call and are not ending, including those that start.
 static uint32_t count_unused(const fc_process_host_t *host) {
   uint32_t count = 0;
   for (const fc_child_t *child = host->children; child; child = child->next) {
@@ -24,8 +24,8 @@ static uint32_t count_unused(const fc_process_host_t *host) {
   return count;
 }
 
-// Processes start one after another; with `fresh`, once the module could be loaded, as
-// many at a time as it takes to have `workers` unused ones.
+// Processes start one after another. With `fresh`, after the module was loaded once, as
+// many start at a time as are needed to have `workers` unused ones.
 static bool has_enough(const fc_process_host_t *host) {
   if (host->living >= host->most) return true;
   if (!host->fresh || !host->loaded) return host->starting;
@@ -74,8 +74,9 @@ uint64_t fc_child_load_ns(const fc_child_t *child) {
   return host->load_ns * starting / FC_LIMIT_LOAD_TOGETHER;
 }
 
-// When to look whether the process serves. While many load, the time it may take changes
-// with their number, so the host looks every LOOK_AGAIN_NS once `load_ns` has passed.
+// Returns when to check whether the process serves. While many load, the allowed time
+// changes with their number, so the host checks every LOOK_AGAIN_NS after `load_ns` has
+// passed.
 static uint64_t next_look_ns(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t due_ns = child->started_ns + child->host->load_ns;
   return due_ns > now_ns ? due_ns : now_ns + LOOK_AGAIN_NS;
@@ -100,7 +101,8 @@ static void on_timer(uv_timer_t *timer) {
   fc_process_host_arm(host);
 }
 
-// When the module, which has no process, gets one again; 0: it need not wait for one.
+// Returns when the module, which has no process, gets one again; 0: it does not wait for
+// one.
 static uint64_t waits_until_ns(const fc_process_host_t *host) {
   const bool waits =
       host->living == 0 && !host->failed && !host->health.quarantined_ns;
@@ -152,7 +154,8 @@ fc_status_t fc_process_host_admit(const fc_host_t *base, uint32_t *out_room,
                  host->health.recent, *out_retry_s);
 }
 
-// Nothing to do: an answer is in the loop's blocks and files before it is delivered.
+// Nothing to do: an answer is copied to the loop's blocks and files before it is
+// delivered.
 static void finish(fc_host_t *host, fc_job_t *job) {
   (void)host;
   (void)job;
@@ -207,7 +210,7 @@ static uint64_t cpu_ns(const fc_host_t *base) {
 static bool worker(const fc_host_t *base, uint32_t position,
                    fc_host_worker_t *out_worker) {
   const fc_child_t *child = ((const fc_process_host_t *)base)->children;
-  // Those that are not there yet come last.
+  // Processes that do not exist yet come last.
   while (child && child->process.pid && position--) child = child->next;
   if (!child || !child->process.pid) return false;
   const char *state = "idle";
@@ -222,8 +225,8 @@ static bool worker(const fc_host_t *base, uint32_t position,
 // ---------------------------------------------------------------------------
 // Beginning and end
 
-// Loading reads the whole file for its digest, perhaps from a slow disk, so the
-// time grows with the file.
+// Loading reads the whole file for its digest, perhaps from a slow disk, so the time
+// grows with the file's size.
 static uint64_t load_ns(const fc_module_t *module) {
   struct stat file = {0};
   (void)fstat(fc_module_get_files(module).module, &file);
@@ -255,7 +258,7 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   host->group.procs = -1;
   host->most = fc_module_get_info(module)->serial ? 1 : host->workers;
   host->fresh = hosting->fresh;
-  // `workers` that run calls, as many that wait for calls, and as many that end.
+  // `workers` processes run calls, as many wait for calls, and as many end.
   if (host->fresh) host->most = 3 * host->workers;
   host->load_ns = load_ns(module);
   fc_health_init(&host->health, hosting->trial ? 0 : options->crash_limit,
@@ -269,8 +272,8 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   return host;
 }
 
-// Without --sandbox=strict, a module goes without the limits that cannot be set, and
-// without a group if no limit can be set or the group cannot be made.
+// Without --sandbox=strict, a module runs without limits that cannot be set, and without
+// a group if no limit can be set or the group cannot be made.
 void fc_process_host_tell_lacks(fc_process_host_t *host) {
   fc_host_group_t *group = &host->group;
   fc_log_t *log = host->options->log;
@@ -314,8 +317,8 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
   fc_process_host_t *host = make_host(hosts->pool, module, hosting);
   if (!host) return fc_fail_memory(err);
   fc_hosts_link(hosts, generation, &host->base);
-  // With `fresh` no body is in a file that processes share: a file that is used again
-  // still has bytes of the call before.
+  // With `fresh` no body is in a file that processes share, because a reused file still
+  // has bytes of the previous call.
   host->base.audience =
       host->fresh ? FC_AUDIENCE_NONE : fc_blocks_audience(hosts->pool->blocks);
   *out_host = &host->base;
@@ -363,7 +366,7 @@ static void retire(fc_host_t *base) {
   host->closing = host->retired = true;
   unlist(host);
   uv_close((uv_handle_t *)&host->timer, on_timer_closed);
-  // Each child is taken down when it has ended.
+  // Each child is removed when its process has ended.
   for (fc_child_t *child = host->children; child; child = child->next) {
     fc_child_kill(child, FC_CAUSE_RETIRED);
   }
@@ -387,7 +390,7 @@ static void destroy_host(fc_process_host_t *host) {
 static void destroy(fc_hosts_t *hosts) {
   fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
   fc_nursery_stop(&all->nursery);
-  // All are freed below. Nobody is told, since who is told may add a module.
+  // All are freed below. No event is sent, because its receiver may add a module.
   for (fc_host_t *host = hosts->first; host; host = host->next) {
     ((fc_process_host_t *)host)->retired = false;
   }

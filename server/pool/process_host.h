@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The process host: worker processes of one generation, which calls they have,
-// and what is done when one ends. A crash costs the call that ran; calls that had not
-// begun go back to the head of the queue, after FC_LIMIT_ATTEMPTS crashes at most. A
-// module that keeps crashing is quarantined, and no other. The host notices what a
-// process does by its eventfd (it has finished calls), by the nursery (it was made, has
-// printed, has ended), and, if it does nothing, by time (the host's timer and the pool's
-// looks). The loop's thread, but for process_nursery.c. Its parts: process_hosts.h.
+// The process host: the worker processes of one generation, their calls, and what happens
+// when one ends. A crash fails only the running call; calls that had not begun return to
+// the head of the queue, at most FC_LIMIT_ATTEMPTS times. A module that keeps crashing is
+// quarantined, without affecting others. The host learns about a process from its eventfd
+// (it has finished calls), from the nursery (it was made, has printed, has ended), and,
+// if it does nothing, from time (the host's timer and the pool's checks). Loop thread,
+// except process_nursery.c. Its parts: process_hosts.h.
 #ifndef FARCALL_SERVER_POOL_PROCESS_HOST_H_
 #define FARCALL_SERVER_POOL_PROCESS_HOST_H_
 
@@ -24,7 +24,7 @@ typedef struct fc_process_options_t {
   uv_loop_t *uv;
   fc_log_t *log;
   const char *program;
-  // Which parts of the jail there are, asked before each process. NULL: none.
+  // Returns which parts of the jail exist; called before each process. NULL: no jail.
   const fc_jail_facts_t *(*jail)(void *context);
   void *jail_context;
   const fc_groups_t *groups;  // NULL: none
@@ -35,11 +35,11 @@ typedef struct fc_process_options_t {
   bool kill_dropped;  // ends the process of a running call nobody waits for
 } fc_process_options_t;
 
-// The pool's options say how processes are made.
+// Makes the hosts. The pool's options say how processes are made.
 fc_status_t fc_process_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
                                     fc_error_t *err) FC_MUST_CHECK;
 
-// The nursery, which starts with the first host, or when somebody else needs it.
+// Returns the nursery, which starts with the first host, or when other code needs it.
 fc_nursery_t *fc_process_hosts_nursery(fc_hosts_t *hosts);
 fc_status_t fc_process_hosts_start_nursery(fc_hosts_t *hosts,
                                            fc_error_t *err) FC_MUST_CHECK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done for the processes of all modules together, in each turn of the loop.
+// The work in each turn of the loop for the processes of all modules together.
 #include "pool/process_hosts.h"
 
 #include "config/limits.h"
@@ -12,11 +12,11 @@ static bool has_calls(const fc_process_host_t *host) {
   return false;
 }
 
-// What the nursery has to tell takes time too: calls answered, lines of the log.
+// The nursery's replies take time too: calls are answered, lines are logged.
 #define REPLIES 16
 
-// Hosts leave the list of busy ones here, or when they are retired: not between
-// fc_process_hosts_sleep and _wake, which both walk it.
+// Hosts leave the list of busy ones here, or when they are retired, but not between
+// fc_process_hosts_sleep and _wake, which both iterate over it.
 void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
   fc_process_host_t **at = &all->busy;
@@ -66,8 +66,8 @@ bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
       }
       if (child->giving.active || child->taking.active) quiet = false;
       child->asleep = true;
-      // The calls of a process are collected in the order they were given, so only the
-      // oldest can be collected next.
+      // The calls of a process are collected in the order in which they were given, so
+      // only the oldest can be collected next.
       if (!fc_ring_sleep(&child->ring, child->first, 1)) quiet = false;
     }
   }

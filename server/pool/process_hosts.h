@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the process host share:
+// Shared by the parts of the process host:
 //   process_host.c     the processes of one generation, and their timer
 //   process_hosts.c    those of all generations, in each turn of the loop
 //   process_child.c    one process, from its start until it is closed
-//   process_nursery.c  what the nursery's thread does for it
+//   process_nursery.c  the work of the nursery's thread for it
 //   process_give.c, process_take.c  calls on their way there and back
 //   process_files.c    bodies and answers in files
-//   process_carry.c    what a turn of a call leaves for the next one
-//   process_time.c     deadlines, calls taken back, processes that are greedy or spare
-//   process_stops.c    what its jail has stopped
-//   process_end.c      what becomes of a process's calls, and of the module
+//   process_carry.c    the state that a turn of a call leaves for the next one
+//   process_time.c     deadlines, calls taken back, processes that use too much memory
+//                      or are no longer needed
+//   process_stops.c    system calls that its jail has refused
+//   process_end.c      the end of a process, for its calls and for the module
 #ifndef FARCALL_SERVER_POOL_PROCESS_HOSTS_H_
 #define FARCALL_SERVER_POOL_PROCESS_HOSTS_H_
 
@@ -21,7 +22,8 @@
 #include "pool/process_host.h"
 
 // The control group of a host. The nursery makes it with the first process, and removes
-// it when the last has gone; the loop reads the reasons when it hears of that process.
+// it after the last has ended. The loop reads the reasons when it is told about the first
+// process.
 typedef struct fc_host_group_t {
   fc_group_limits_t limits;
   fc_group_lacks_t lacks;
@@ -36,7 +38,7 @@ typedef struct fc_host_group_t {
 
 #define FC_CRASH_TEXT 256
 
-// What processes of a host have ended of. Times on fc_clock_ns' clock; 0: never.
+// Why processes of a host have ended. Times are of fc_clock_ns' clock; 0: never.
 typedef struct fc_last_ends_t {
   uint64_t crashed_ns;
   uint64_t memory_ns;
@@ -49,7 +51,7 @@ struct fc_process_host_t {
   const fc_process_options_t *options;
   fc_process_host_t *next_busy;
   bool busy;  // in the list: its processes may have calls
-  // Held, because a generation that fails releases its own.
+  // Held, because a generation that fails releases its module.
   fc_module_t *module;
   fc_str_t name;
   uint32_t workers;  // calls that run at once
@@ -82,8 +84,8 @@ struct fc_process_host_t {
   uint64_t restarts;
   uint64_t quarantines;
   uint64_t cpu_ns;  // processor time of the processes that have ended
-  // System calls that the jail stopped, as its processes say (fc_jail_stops_t), and how
-  // many these are.
+  // System calls that the jail refused, as its processes report (fc_jail_stops_t), and
+  // their number.
   uint64_t stopped[FC_JAIL_CALL_NUMBERS / 64];
   uint32_t stops;
   bool stops_told;    // the log has a line for those that are not listed
@@ -92,12 +94,11 @@ struct fc_process_host_t {
 
 typedef struct fc_process_hosts_t {
   fc_hosts_t base;
-  // Hosts whose processes may have calls. Modules that nobody calls cost a loop
-  // turn nothing.
+  // Hosts whose processes may have calls. So modules that nobody calls cost nothing in a
+  // turn.
   fc_process_host_t *busy;
-  // Bytes that all hosts together may still copy in this turn; small bodies
-  // and answers are copied all the same. fc_process_hosts_collect sets the number to
-  // FC_LIMIT_COPY.
+  // The bytes that all hosts together may still copy in this turn; small bodies and
+  // answers are copied anyway. fc_process_hosts_collect sets it to FC_LIMIT_COPY.
   uint64_t copy_left;
   uint32_t starting;     // processes of all hosts that do not serve yet
   fc_nursery_t nursery;  // started with the first host
@@ -117,8 +118,8 @@ static inline fc_process_hosts_t *fc_process_hosts_of(
   return (fc_process_hosts_t *)host->base.hosts;
 }
 
-// Takes up to `size` bytes off what may still be copied in this turn, and returns how
-// many; 0: none.
+// Subtracts up to `size` bytes from the bytes that may still be copied in this turn, and
+// returns how many; 0: none.
 static inline uint64_t fc_process_hosts_copy(fc_process_hosts_t *all,
                                              uint64_t size) {
   if (size > all->copy_left) size = all->copy_left;
@@ -126,46 +127,46 @@ static inline uint64_t fc_process_hosts_copy(fc_process_hosts_t *all,
   return size;
 }
 
-// Is so little copied in any turn?
+// Is the size so small that it is copied in any turn?
 static inline bool fc_process_is_small(uint64_t size) {
   return size <= FC_LIMIT_COPY_SMALL;
 }
 
 // process_host.c
 
-// Starts one more process, if the host may have one more now.
+// Starts one more process, if the host may have one now.
 void fc_process_host_start(fc_process_host_t *host);
-// Starts one process if the host has none and may have one now; with `fresh`, once the
-// module could be loaded, also if fewer than `workers` are unused, so that calls find one
-// ready.
+// Starts one process if the host has none and may have one now. With `fresh`, after the
+// module was loaded once, also starts one if fewer than `workers` are unused, so that
+// calls find one ready.
 void fc_process_host_fill(fc_process_host_t *host);
-// Counts one process more (1) or less (-1) that does not serve yet.
+// Adds `change`, 1 or -1, to the number of processes that do not serve yet.
 void fc_process_host_count_starting(fc_process_host_t *host, int change);
-// A process could not be made.
+// Handles that a process could not be made.
 void fc_process_host_lacks(fc_process_host_t *host, const fc_error_t *error);
-// Sets the host's timer to the next time at which it has something to do.
+// Sets the host's timer to the next time at which it has work.
 void fc_process_host_arm(fc_process_host_t *host);
-// The first process did not come to serve: the module cannot be loaded. Does nothing if a
-// process has served, or this was said before.
+// The first process did not begin to serve, so the module cannot be loaded. Does nothing
+// if a process has served, or if this was reported before.
 void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error);
 fc_str_t fc_process_host_function(const fc_process_host_t *host,
                                   uint32_t function);
 fc_status_t fc_process_host_admit(const fc_host_t *host, uint32_t *out_room,
                                   uint32_t *out_retry_s, fc_error_t *err);
-// Logs what the control group lacks, once the nursery has made it.
+// Logs what the control group lacks, after the nursery has made it.
 void fc_process_host_tell_lacks(fc_process_host_t *host);
-// A child was freed or the timer closed: counts `open` down. At 0 a retired host is
-// freed, after its control group was removed.
+// Call it when a child was freed or the timer closed: subtracts 1 from `open`. At 0 a
+// retired host is freed, after its control group was removed.
 void fc_process_host_let_go(fc_process_host_t *host);
 
-// The nursery has removed the control group.
+// Called when the nursery has removed the control group.
 void fc_process_host_on_left(fc_order_t *removal);
 
 // process_give.c
 
 fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job,
                                  fc_ahead_t ahead, fc_error_t *err);
-// fc_host_class_t.join. False also of a body that is not small.
+// fc_host_class_t.join. Also false if the body is not small.
 bool fc_process_host_join(fc_host_t *host, const fc_job_t *first,
                           fc_job_t *job);
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
@@ -185,26 +186,27 @@ static inline uint64_t fc_earlier(uint64_t a_ns, uint64_t b_ns) {
   return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-// Does a process take the place of one that was ended? The next one that is ended for
-// what clients ask must wait until it serves: they end no more than can be replaced.
+// Does a process start in the place of one that was ended? Before the next process is
+// ended because of clients' requests, that one must serve: clients cannot end processes
+// faster than they are replaced.
 bool fc_process_host_is_replacing(const fc_process_host_t *host);
 void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);
 void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
 
 // process_end.c
 
-// Fails the calls that wait: nobody can run them before the quarantine ends.
+// Fails the waiting calls: no process can run them before the quarantine ends.
 void fc_process_host_refuse(fc_process_host_t *host);
 
 // process_nursery.c
 
-// Before the nursery has any order: what it does for all processes.
+// Prepares the nursery's work for all processes, before its first order.
 void fc_cradles_init(fc_process_hosts_t *all);
-// Orders that files which blocks have let go are freed, if there are any.
+// Orders the freeing of files that blocks have released, if there are any.
 void fc_cradles_free_files(fc_process_hosts_t *all);
-// Orders that the control group of a host without processes is removed.
+// Orders the removal of the control group of a host without processes.
 void fc_cradle_remove_group(fc_process_host_t *host);
-// Removes it at once. The nursery has stopped, or is the caller.
+// Removes it at once. The nursery must have stopped, or be the caller.
 void fc_cradle_leave_group(fc_process_host_t *host);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_HOSTS_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process: enters its jail, loads one module from the descriptors it was given
-// (its archives of parameters by their paths), locks the jail, reports that it serves,
-// and runs the slots of its ring until it is killed. It reads no configuration and has no
-// secrets. It talks to the loop alone, through the ring, the eventfd and the pipe of its
-// output, and is handed files through a socket.
+// A worker process. It enters its jail, loads one module from the descriptors that it got
+// (its parameter archives by their paths), locks the jail, reports that it serves, and
+// runs the slots of its ring until it is killed. It reads no configuration and has no
+// secrets. It communicates only with the loop, through the ring, the eventfd and the pipe
+// of its output, and gets files through a socket.
 #include "pool/process_main.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ static void wake_loop(void) {
   ssize_t written;
   do written = write(FC_PROCESS_BELL, &one, sizeof one);
   while (written < 0 && errno == EINTR);
-  // EAGAIN: the eventfd is readable already. After any other error the module
-  // has closed it, and ending is the only way left to be noticed.
+  // EAGAIN: the eventfd is readable already. After any other error the module has closed
+  // it, and only by ending can the process be noticed.
   if (written < 0 && errno != EAGAIN) _exit(EX_IOERR);
 }
 
@@ -111,7 +111,7 @@ static fc_status_t load(self_t *self, fc_error_t *err) {
 
 static fc_status_t enter_jail(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
-  // The sanitizers reserve terabytes of addresses: no limit for them.
+  // The sanitizers reserve terabytes of addresses, so there is no limit with them.
   const uint64_t memory = !FC_SANITIZED && setup->memory_limit
                               ? setup->memory_limit + self->ring.size +
                                     fc_inbox_size(setup) + setup->state_size
@@ -171,7 +171,7 @@ static void report(self_t *self, fc_status_t status, const fc_error_t *err) {
   wake_loop();
 }
 
-// Does the answer have bytes in the file that was lent for it?
+// Has the answer bytes in the file that was lent for it?
 static bool is_in_tray(const self_t *self, const fc_outcome_t *outcome) {
   return outcome->status == FC_OK && outcome->piece_count > 1 &&
          outcome->pieces[1].block == FC_RING_ANSWER_FILE(self->inbox.tray);
@@ -186,14 +186,14 @@ static void serve_slot(self_t *self, uint32_t index) {
     fc_worker_refuse(&shared->slot);
   }
   const bool answered = is_in_tray(self, outcome);
-  // What a call wrote to the file for answers in vain is given back before
-  // the call is DONE: the loop would count it against the process.
+  // Unused bytes that a call wrote to the file for answers are given back before the call
+  // is DONE: otherwise the loop would count them against the process.
   if (!answered) fc_inbox_end(&self->inbox, false);
   if (fc_ring_done(&self->ring, index)) wake_loop();
   if (answered) fc_inbox_end(&self->inbox, true);
 }
 
-// Of fc_mates_t. The bodies of a batch lie in the ring, so they cannot be missing.
+// For fc_mates_t. The bodies of a batch are in the ring, so they cannot be missing.
 static fc_ring_slot_t *shared_of(fc_slot_t *slot) {
   return (fc_ring_slot_t *)(void *)((char *)slot -
                                     offsetof(fc_ring_slot_t, slot));
@@ -246,8 +246,8 @@ void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
   static self_t self;
   fc_error_t error;
   static char printed[BUFSIZ];
-  // Output is written by lines, so that what a module has printed is not lost if it
-  // crashes then. Given a buffer, the C library makes no system call to choose one.
+  // Output is line-buffered, so that a module's lines are not lost if it crashes
+  // afterwards. With a given buffer, the C library makes no system call to choose one.
   setvbuf(stdout, printed, _IOLBF, sizeof printed);
   signal(SIGPIPE, SIG_IGN);
   if (argc < 4 || fc_ring_open(FC_PROCESS_RING, &self.ring, &error)) {

@@ -7,7 +7,7 @@
 #include "pool/region.h"
 
 // Runs as `farcalld --worker …`, with these kinds of modules (NULL-terminated) and these
-// dialects, by the index in a slot. Never returns.
+// dialects, indexed as in slots. Never returns.
 _Noreturn void fc_process_main(int argc, char **argv,
                                const fc_backend_t *const *backends,
                                const fc_dialect_worker_t *const *dialects);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the nursery's thread does for a child: it makes the process, reads what that
-// prints, hears how it ends, and takes it away with its ring. What it finds belongs to the
-// loop from the reply on. Until the loop has logged the lines that it was told of, nothing
-// more is read, so a process prints no faster than the loop has time to log.
+// The work of the nursery's thread for a child: it makes the process, reads its output,
+// notices its end, and removes it with its ring. The loop owns the results after the
+// reply. Until the loop has logged the reported lines, no more output is read, so a
+// process prints no faster than the loop can log.
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -45,14 +45,14 @@ static void on_print(fc_vigil_t *wait) {
   if (!child->cradle.ended) read_on(child);
 }
 
-// The end is told last: the loop has all lines by then.
+// The end is reported last, so the loop has all lines by then.
 static void tell_end(fc_child_t *child) {
   fc_cradle_t *cradle = &child->cradle;
   fc_output_finish(&cradle->output, cradle->process.output);
   fc_nursery_reply(nursery_of(child), &cradle->end);
 }
 
-// The end is the last that the loop hears before the burial.
+// The end must be the last report to the loop before the burial.
 static bool owes(const fc_cradle_t *cradle) {
   return cradle->telling || cradle->weighed;
 }
@@ -89,8 +89,8 @@ static void on_judged(fc_order_t *heavy) {
   if (child->cradle.ended && !owes(&child->cradle)) tell_end(child);
 }
 
-// What the machine shares tells in one system call whether any process can have taken
-// more. Where that is not told, all are weighed now and then.
+// One system call reports the machine's shared memory, and so whether any process can
+// have taken more. If it is not reported, all processes are measured now and then.
 static bool has_grown(fc_process_hosts_t *all, uint64_t now_ns) {
   struct sysinfo info;
   const uint64_t shared =
@@ -137,7 +137,7 @@ static void unlist_cradle(fc_child_t *child) {
   *at = child->cradle.next;
 }
 
-// One part of the two areas of the slot. False: that was the last.
+// Empties one part of the two areas of the slot. False: that was the last part.
 static bool scrub_part(fc_child_t *child) {
   fc_cradle_t *cradle = &child->cradle;
   const fc_ring_t *ring = &child->ring;
@@ -148,10 +148,10 @@ static bool scrub_part(fc_child_t *child) {
          fc_ring_scrub(ring, answer, filled->answer, PART, &cradle->answer_at);
 }
 
-// A module that fills files itself (fallocate) keeps them locked for as long as that
-// takes: the loop would wait for 180 ms for each GiB. Orders of other processes go in
-// between. A process that has ended needs none: its burial empties the ring, and must
-// find no scrub behind it.
+// While a module fills files itself (fallocate), it keeps them locked: the loop would
+// wait 180 ms for each GiB. Orders for other processes are run in between. The slots of a
+// process that has ended are not emptied: its burial empties the whole ring, and no scrub
+// order may come after it.
 static void scrub(fc_order_t *order) {
   fc_child_t *child = order->context;
   if (!child->cradle.ended && scrub_part(child)) {
@@ -186,7 +186,7 @@ static void on_exit(fc_vigil_t *wait) {
 }
 
 // Makes the control group, if this is the host's first process. With --sandbox=strict
-// there is no process without it.
+// there is no process without the group.
 static fc_status_t join_group(fc_process_host_t *host, fc_error_t *err) {
   fc_host_group_t *group = &host->group;
   const bool strict = host->sandbox == FC_SANDBOX_STRICT;
@@ -226,7 +226,7 @@ static void bear(fc_order_t *birth) {
   fc_nursery_reply(nursery_of(child), birth);
   if (failed) return;  // the child is the loop's, and may be gone
   list_cradle(child);
-  // Without room to watch the pipe, what is printed is read later.
+  // If the pipe cannot be watched now, the output is read later.
   if (!fc_nursery_wait(nursery_of(child), &cradle->print, 0)) {
     (void)fc_nursery_wait(nursery_of(child), &cradle->print, fc_clock_ns());
   }
@@ -242,7 +242,7 @@ static void bury(fc_order_t *burial) {
     (void)fc_process_reap(&cradle->process, true, &end);
     fc_process_close(&cradle->process);
   }
-  // The kernel takes long for all of a large one.
+  // The kernel takes long to free a whole large ring.
   if (fc_ring_empty(&child->ring, PART)) {
     fc_nursery_order(nursery_of(child), burial);
     return;

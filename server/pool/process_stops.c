@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the jail of a module's processes has stopped. A worker sets a bit for each number
-// of a system call (jail/stop.c); the loop looks now and then, and when the process has
-// ended. The bits are in memory that the worker may write: a module can set any. So only
-// calls that a filter in force may stop are logged, as the worker's word, and no more
-// than FC_LIMIT_STOPS of them for a module.
+// Reports the system calls that the jail of a module's processes has refused. A worker
+// sets a bit for the number of each refused call (jail/stop.c). The loop reads the bits
+// now and then, and when the process has ended. The worker can write this memory, so a
+// module can set any bit. So only calls that a filter in force can refuse are logged, as
+// the worker's statement, and at most FC_LIMIT_STOPS for a module.
 #include <stdio.h>
 
 #include "config/limits.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls on their way back from a process. The bytes of an answer are copied out of its
-// ring, as many as a turn of the loop allows; large ones lie in files (process_files.c).
+// Takes calls back from a process. The bytes of an answer are copied out of its ring, as
+// many as a turn of the loop allows; large answers are in files (process_files.c).
 #include "config/limits.h"
 #include "pool/process_hosts.h"
 #include "pool/shared.h"
@@ -24,7 +24,8 @@ static bool open_answer(fc_child_t *child, fc_error_t *err) {
   return true;
 }
 
-// Copies more of what a turn has left. False: the rest is for a later turn of the loop.
+// Copies more of the state that a turn has left. False: the rest is for a later turn of
+// the loop.
 static bool carry_on(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   const uint64_t left = taking->carry - taking->carried;
@@ -41,8 +42,7 @@ static bool carry_on(fc_child_t *child) {
   return taking->carried == taking->carry;
 }
 
-// Copies the next `size` bytes of the answer. False: there are no blocks for
-// them.
+// Copies the next `size` bytes of the answer. False: there are no blocks for them.
 static bool copy_on(fc_child_t *child, uint64_t size) {
   fc_taking_t *taking = &child->taking;
   fc_sink_t *out = &taking->sink.sink;
@@ -76,7 +76,7 @@ static void drop_answer(fc_child_t *child) {
   taking->lent = FC_BLOCK_NONE;
 }
 
-// Notes that the answer cannot be taken over.
+// Notes that the answer cannot be taken.
 static void fail_answer(fc_child_t *child) {
   fc_outcome_t *outcome = &child->taking.outcome;
   drop_answer(child);
@@ -112,11 +112,10 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   return held;
 }
 
-// Kills the process if the file of its answer takes up too much memory: more than
-// FC_LIMIT_FILE_SPARE beyond the size of this answer, or beyond what was known of the
-// file before if that is more. The excess would be in no budget until the client has read
-// the answer. To ask for the file's size takes a microsecond (see note_taken of
-// block_file.c).
+// Kills the process if the file of its answer uses too much memory: more than
+// FC_LIMIT_FILE_SPARE beyond the size of this answer, or beyond the known size of the
+// file if that is larger. Until the client has read the answer, the excess would be
+// counted nowhere. The query takes a microsecond (see note_taken of block_file.c).
 static void check_file(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
@@ -135,10 +134,10 @@ static void check_file(fc_child_t *child) {
   drop_answer(child);
 }
 
-// Did a call find no memory in a process whose module may keep what its calls take? All
-// further calls could fail, too. Pure bytecode gives everything back. But clients that ask
-// for too much may cost no more than a share of the time in processes that are replaced,
-// one after another: until then the process goes on.
+// Did a call find no memory in a process whose module may keep memory of its calls? Then
+// all further calls could fail too. Pure bytecode frees everything. But clients that ask
+// for too much may use only a limited share of the time by replacing processes, one after
+// another; until that time has passed the process goes on.
 static bool is_spent(fc_process_host_t *host, const fc_outcome_t *outcome) {
   const fc_module_info_t *info = fc_module_get_info(host->module);
   if (outcome->status == FC_OK ||
@@ -156,7 +155,7 @@ static bool is_spent(fc_process_host_t *host, const fc_outcome_t *outcome) {
   return true;
 }
 
-// What the worker wrote cannot be.
+// Handles an outcome that no honest worker writes.
 static void note_lie(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   taking->size = taking->in_file = taking->in_body = taking->carry = 0;
@@ -198,8 +197,8 @@ static void begin_taking(fc_child_t *child) {
     FC_ASSERT(taking->lent != FC_BLOCK_NONE);
     child->trays[held->tray].block = FC_BLOCK_NONE;
     atomic_store_explicit(&child->lent[held->tray], 0, memory_order_release);
-    // The call is DONE and leaves its tray now, not when it is popped: by then its file
-    // can have gone back to the blocks, and can lie in this tray for another call.
+    // The call is DONE and leaves its tray now, not when it is popped. By then its file
+    // may have returned to the blocks, and may be in this tray for another call.
     fc_child_leave_tray(child, held->tray);
     held->tray = FC_RING_TRAYS;
     check_file(child);
@@ -237,8 +236,8 @@ static bool take_on(fc_child_t *child) {
   return !taking->good || !taking->carry || carry_on(child);
 }
 
-// Puts the answer into the outcome. If the answer ends in the body, the body's block is
-// the answer's from now on.
+// Puts the answer into the outcome. If the answer ends in the body, the answer owns the
+// body's block from now on.
 static void close_answer(fc_child_t *child, fc_job_t *job) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
@@ -266,7 +265,7 @@ static void close_answer(fc_child_t *child, fc_job_t *job) {
   }
 }
 
-// The slot has no call any more, and gets the next one once its areas are scrubbed.
+// The slot has no call any more, and gets the next one after its areas were emptied.
 static void leave_slot(fc_child_t *child, uint32_t index, uint64_t body_size) {
   child->filled[index] =
       (fc_filled_t){.body = body_size, .answer = child->taking.answer_used};
@@ -289,8 +288,8 @@ void fc_child_free_slots(fc_child_t *child) {
   }
 }
 
-// Takes over what the call left with its session, now that its whole answer is there: a
-// call whose answer cannot be told leaves no new values.
+// Takes the values that the call left for its session, after its whole answer was taken:
+// a call whose answer cannot be delivered must not change values.
 static void take_desk(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_held_t *held = &child->held[child->first];
@@ -302,7 +301,7 @@ static void take_desk(fc_child_t *child) {
   if (!honest) note_lie(child);
 }
 
-// A call of a batch is back: the others have as much time again.
+// A call of a batch has come back: the others get the same time again.
 static void note_progress(fc_child_t *child) {
   const uint64_t end_ns = fc_clock_ns() + child->batch_ns;
   for (uint32_t i = 0; i < child->count; i++) {
@@ -338,7 +337,7 @@ static void finish_call(fc_child_t *child) {
   if (child->host->fresh) fc_child_kill(child, FC_CAUSE_USED);
   else if (child->spent && !child->count) fc_child_kill(child, FC_CAUSE_MEMORY);
   if (!held.job) return;
-  // Another call of its batch may be at fault.
+  // Another call of its batch may be the cause.
   if (held.sent.batched && outcome->status != FC_OK &&
       outcome->error.code == FC_CODE_WORKER_CRASHED) {
     fc_child_make_alone(child, held.job);

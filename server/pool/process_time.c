@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done because time has passed: calls that run past their deadline are
-// ended, calls that wait behind a slow one are taken back, processes that take more
-// of the memory they share than they may are killed, and so are those no longer
-// needed.
+// The work that depends on time: calls that run past their deadline are ended, calls that
+// wait behind a slow one are taken back, and processes are killed that use too much
+// shared memory or are no longer needed.
 #include "config/limits.h"
 #include "pool/process_hosts.h"
 
@@ -11,7 +10,7 @@
 #define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)
 #define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
 
-// Does somebody wait for a call of its batch, if it is in one?
+// Does somebody wait for another call of its batch, if it is in one?
 static bool has_mates(const fc_child_t *child, const fc_held_t *held) {
   for (uint32_t i = 0; held->sent.batched && i < child->count; i++) {
     const fc_held_t *mate = &child->held[(child->first + i) % FC_RING_SLOTS];
@@ -66,7 +65,7 @@ static bool has_room(const fc_process_host_t *host) {
   return false;
 }
 
-// Does anybody wait for this process?
+// Does anybody wait for this process to be free?
 static bool is_waited_for(const fc_child_t *child) {
   if (has_room(child->host)) return false;
   if (fc_pool_is_waited_for(&child->host->base)) return true;
@@ -84,16 +83,17 @@ bool fc_process_host_is_replacing(const fc_process_host_t *host) {
   return false;
 }
 
-// May the process be ended now for a call that nobody waits for? If the call is late, only
-// for the sake of others. If its client has gone, --cancel=kill says so.
+// May the process be ended now for a call that nobody waits for? If the call's deadline
+// has passed, only if others wait. If its client has left, yes: --cancel=kill asks for
+// it.
 static bool may_end(const fc_child_t *child, const fc_held_t *held) {
   if (fc_process_host_is_replacing(child->host)) return false;
   return !held->late || is_waited_for(child);
 }
 
-// When a call whose time was over at `end_ns` has had its chance: one that runs may end
-// by itself; the oldest one that the process does not begin in FC_LIMIT_LOOK_MS never
-// will be.
+// Returns when a call whose time was over at `end_ns` has had enough patience. A running
+// call may end by itself until then. If the process does not begin its oldest call within
+// FC_LIMIT_LOOK_MS, it never will.
 static uint64_t patience_ns(const fc_held_t *held, bool waits,
                             uint64_t end_ns) {
   if (!waits) return end_ns + GRACE_NS;
@@ -107,10 +107,10 @@ static void kill_for(fc_child_t *child, const fc_held_t *held,
   fc_child_kill(child, cause);
 }
 
-// Ends the process for its oldest call: at the operator's deadline; or, when nobody waits
-// for the call, if it has gone on for as long as a new process takes to serve, which is
-// what ending this one costs. Returns when to check again; 0: not before something else
-// happens.
+// Ends the process because of its oldest call: at the operator's deadline; or, if nobody
+// waits for the call, when it has gone on for as long as a new process takes to serve,
+// which is the cost of ending this one. Returns when to check again; 0: not before
+// another event.
 static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
                             bool waits, uint64_t now_ns) {
   uint64_t limit_ns = held->limit_ns;
@@ -138,8 +138,8 @@ static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
   return fc_earlier(limit_ns, left_ns > now_ns ? left_ns : now_ns + LOOK_NS);
 }
 
-// Answers a call whose deadline has passed, and ends its process if it must.
-// Returns when to check again; 0: not before something else happens.
+// Answers a call whose deadline has passed, and ends its process if necessary. Returns
+// when to check again; 0: not before another event.
 static uint64_t expire_call(fc_child_t *child, uint32_t position,
                             uint64_t now_ns) {
   const uint32_t index = (child->first + position) % FC_RING_SLOTS;
@@ -164,13 +164,12 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   }
   fc_child_note_steps(child, index);
   fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL, now_ns);
-  // Nobody waits for the call now, and the process can begin one that waited all the
-  // same: the call is looked at again.
+  // Nobody waits for the call now, but the process may still begin a call that was
+  // waiting there: it is checked again.
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
 
-// Takes back the calls from this position on, unless the process has just begun
-// them.
+// Takes back the calls from this position on, unless the process has just begun them.
 static void take_back(fc_child_t *child, uint32_t position) {
   // The calls go to the head of the queue, so the oldest is put there last.
   for (uint32_t i = child->count; i-- > position;) {
@@ -185,13 +184,13 @@ static void take_back(fc_child_t *child, uint32_t position) {
   }
 }
 
-// May another process of the host take this one's calls?
+// May another process of the host get this one's calls?
 static bool has_others(const fc_child_t *child) {
   return child->host->most > 1 && !child->host->health.quarantined_ns;
 }
 
 // Puts calls that wait behind a slow one back into the queue, for another process.
-// Returns when to do that; 0: it is done, or not to be done.
+// Returns when to do that; 0: it was done, or must not be done.
 static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   if (child->count < 2 || !has_others(child)) return 0;
   uint64_t due_ns = child->held[child->first].sent.sent_ns + AHEAD_NS;
@@ -200,10 +199,9 @@ static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   return 0;
 }
 
-// Has the process left its oldest call unbegun for FC_LIMIT_DEAF_MS, because something
-// has stopped it, and is the host allowed another process, which can take its calls? The
-// time is long, because on a busy machine a process that only waits for a processor looks
-// the same.
+// Has the process not begun its oldest call for FC_LIMIT_DEAF_MS, because something has
+// stopped it, and may the host have another process for its calls? The time is long,
+// because on a busy machine a process that only waits for a processor looks the same.
 static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
   if (child->count == 0 || !has_others(child)) return false;
@@ -225,9 +223,9 @@ static uint64_t expire_host(fc_process_host_t *host, uint64_t now_ns) {
   return earliest_ns;
 }
 
-// Has the process taken more shared memory than its calls may? What is taken is read
-// first: a call that begins in between can only raise what is allowed, so an honest
-// process is never killed.
+// Does the process use more shared memory than its calls may? The memory in use is read
+// first: a call that begins in between can only raise the limit, so an honest process is
+// never killed.
 static bool is_greedy(const fc_child_t *child) {
   const uint64_t taken = fc_child_taken(child);
   uint64_t most = FC_RING_SPARE;
@@ -251,7 +249,8 @@ void fc_child_weigh(fc_child_t *child) {
   if (is_greedy(child)) fc_child_kill(child, FC_CAUSE_GREED);
 }
 
-// Has the process had no calls for FC_LIMIT_SPARE_MS? Then the others are enough.
+// Has the process had no calls for FC_LIMIT_SPARE_MS? Then the other processes are
+// enough.
 static bool is_spare(fc_child_t *child, uint64_t now_ns) {
   if (!child->serving || child->host->fresh) return false;
   if (child->count || child->calls != child->quiet_calls) {
@@ -261,15 +260,16 @@ static bool is_spare(fc_child_t *child, uint64_t now_ns) {
   return now_ns > child->quiet_ns + FC_LIMIT_SPARE_MS * 1000000ull;
 }
 
-// A process that was killed ends before the second look.
+// Waits for the second check, so that a process that was already killed can end before
+// it.
 static bool is_shut(fc_child_t *child) {
   return child->shut && !child->count && child->shut++ > 1;
 }
 
 static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
   fc_health_look(&host->health, host->calls, now_ns);
-  // The oldest process that serves stays even if it is spare, so that the next call need
-  // not wait until a process has loaded the module.
+  // The oldest serving process stays even if it is spare, so that the next call need not
+  // wait until a process has loaded the module.
   bool is_first = true;
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->ended || child->cause != FC_CAUSE_NONE) continue;

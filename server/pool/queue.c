@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The costly part of a hand-over is the wake-up, not the lock (docs/architecture.md). So
-// a batch wakes no more workers than it has slots for, and the loop is woken once for all
+// The expensive part of a hand-over is the wake-up, not the lock (docs/architecture.md).
+// So a batch wakes no more workers than it has slots, and the loop is woken once for all
 // slots that it has not taken yet.
 #include "pool/queue.h"
 
@@ -32,7 +32,7 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   else slots[ready->tail].next = first;
   ready->tail = last;
   ready->waiting += count;
-  // Each looking worker takes one slot, maybe one that was waiting before.
+  // Each polling worker takes one slot, maybe one that was waiting before.
   uint32_t left =
       ready->waiting > ready->looking ? ready->waiting - ready->looking : 0;
   if (left > count) left = count;
@@ -41,9 +41,9 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   while (wake-- > 0) pthread_cond_signal(&ready->bell);
 }
 
-// Looks for a slot without the lock, which the caller holds before and after.
-// fc_ready_submit wakes nobody for a slot that a looking worker may take; so such a
-// worker looks once more, under the lock, before it waits.
+// Polls for a slot without the lock, which the caller holds before and after.
+// fc_ready_submit wakes nobody for a slot that a polling worker may take; so such a
+// worker checks once more, under the lock, before it waits.
 static void look_for(fc_ready_t *ready, fc_spin_t *spin) {
   ready->looking++;
   pthread_mutex_unlock(&ready->lock);

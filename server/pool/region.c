@@ -74,6 +74,6 @@ const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {
 bool fc_region_wants_guard(const fc_region_t *region,
                            const fc_function_t *function) {
   if (region->guard != FC_GUARD_AUTO) return region->guard == FC_GUARD_ON;
-  // A fault in a thread would end every call of the server.
+  // In a thread, the fault would end all calls of the server.
   return region->is_process && function->signature->trusts_dims;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both sides of the ring. Linux only: memfd, seals, a futex that is not
-// private. What a worker wrote is checked against bounds, and copied before it is looked
-// at, because the worker may change it at any time.
+// Both sides of the ring. Linux only: memfd, seals, a futex that is not private. Data
+// from a worker is copied before it is read, because the worker may change it at any
+// time, and is checked against bounds.
 #include "pool/ring.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "obs/spans.h"
 #include "pool/shared.h"
 
-// An area that a call fills no further than this keeps its memory from call to
-// call, because touching fresh pages costs more than the copy. The memory of an area
-// that is filled further is given back after the call.
+// An area that a call fills up to this size keeps its memory, because touching fresh
+// pages costs more than the copy. If a call fills more, the memory of the area is given
+// back after the call.
 #define KEPT_AREA FC_RING_KEPT
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");
@@ -38,7 +38,7 @@ static uint64_t desk_area(void) {
   return fc_shared_pages(sizeof(fc_store_desk_t));
 }
 
-// Head and desks.
+// Returns the size of head and desks, where the bodies begin.
 static uint64_t bodies_at(void) {
   return fc_shared_pages(sizeof(fc_ring_head_t)) + FC_RING_SLOTS * desk_area();
 }
@@ -60,7 +60,7 @@ static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
                    "cannot map a worker's ring of %llu bytes: %s",
                    (unsigned long long)size, strerror(errno));
   }
-  // A touched byte must take one small page: fc_ring_taken counts pages.
+  // A touched byte must take only a small page, because fc_ring_taken counts pages.
   (void)madvise(base, (size_t)size, MADV_NOHUGEPAGE);
   *out_ring =
       (fc_ring_t){.fd = fd, .base = base, .size = (size_t)size, .head = base};
@@ -128,8 +128,8 @@ fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot) {
 // The bells
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen) {
-  // Not private: the other side is another process. After EINTR and EAGAIN the caller
-  // looks again.
+  // Not private, because the other side is another process. After EINTR and EAGAIN the
+  // caller checks again.
   (void)syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT, seen, NULL, NULL, 0);
 }
 
@@ -263,15 +263,15 @@ void fc_ring_wake(fc_ring_t *ring) {
 // ---------------------------------------------------------------------------
 // What a worker wrote
 
-// Copies what the worker can change at any time. The compiler must not read the original
-// again later, when it is perhaps different.
+// Copies data that the worker can change at any time. The compiler must not read the
+// original again later, when it may have changed.
 static void copy_once(void *to, const void *from, size_t size) {
   memcpy(to, from, size);
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-// Makes a text that a worker wrote fit to be shown: control bytes and what is
-// not UTF-8 become '?'. False when no zero ends it within `capacity`.
+// Makes a worker's text safe to show: control bytes and invalid UTF-8 become '?'. False:
+// no NUL ends it within `capacity`.
 static bool clean(char *text, size_t capacity) {
   const char *end = memchr(text, '\0', capacity);
   if (!end) return false;
@@ -292,8 +292,8 @@ static bool clean_error(fc_error_t *error) {
          clean(error->got, sizeof error->got);
 }
 
-// Copies an error that a worker wrote. Its `has_pointer` may hold anything, so
-// it is checked as a byte: to read a bool that is neither 0 nor 1 is undefined.
+// Copies a worker's error. `has_pointer` may contain any byte, so it is checked as a
+// byte: reading a bool that is neither 0 nor 1 is undefined.
 static bool copy_error(fc_error_t *out, const fc_error_t *shared) {
   uint8_t bytes[sizeof *out];
   copy_once(bytes, shared, sizeof bytes);
@@ -311,10 +311,11 @@ static bool lie(fc_error_t *err, const char *what, uint64_t value) {
   return false;
 }
 
-// An honest worker gives no other codes than those of `from_worker`.
+// An honest worker gives only codes with `from_worker`.
 static bool check_error(const fc_error_t *error, fc_status_t status,
                         fc_stage_t stage, bool is_session, fc_error_t *err) {
-  // Only values that are read, or stay, can need more memory than there is for calls.
+  // The error means that more memory was needed than there is for calls. Only DECODE, and
+  // values that a session keeps, can need so much.
   const bool misplaced = error->code == FC_CODE_OVERLOADED &&
                          stage != FC_STAGE_DECODE && !is_session;
   if (error->code >= FC_CODE_COUNT ||
@@ -325,12 +326,12 @@ static bool check_error(const fc_error_t *error, fc_status_t status,
   return true;
 }
 
-// Checks an error which says that the call was ended from outside, while the
-// loop still waits for it. If it names the deadline, that must have passed, unless it can
-// be the deadline of the turn before, which has kept the error (marshal/iteration.h). If
-// it says "cancelled", the cancel word must not be set, because only the loop sets it and
-// has not, and the reason must not be that nobody waits (INTERNAL). A module may say by
-// itself that it was cancelled.
+// Checks an error that says that the call was ended from outside, while the loop still
+// waits for it. If the error names the deadline, that must have passed, unless it can be
+// the deadline of the previous turn, which has kept the error (marshal/iteration.h). If
+// the error says "cancelled", the cancel word must not be set, because only the loop sets
+// it and has not; and the reason must not be that nobody waits (INTERNAL). A module may
+// report a cancellation of its own.
 static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
                       uint32_t cancel, fc_error_t *err) {
   if (!call->awaited) return true;
@@ -344,8 +345,8 @@ static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
   return lie(err, "cancelled", 1);
 }
 
-// Times are shown, and the pool learns from them what a function costs. A wrong time
-// within these bounds misleads the estimates for its own module alone, so the time is
+// Times are shown, and the pool learns the cost of functions from them. A wrong time
+// within these bounds misleads only the estimates for its own module. So the time is
 // corrected, and the worker is not killed for it.
 static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   uint64_t now_ns = fc_clock_ns();
@@ -361,8 +362,8 @@ static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   }
 }
 
-// What an answer may have at most: a piece in its area, one in the file that was lent,
-// and one in the body.
+// The most pieces of an answer: one in its area, one in the lent file, and one in the
+// body.
 #define PIECES_MAX 3
 
 static bool check_area(const fc_piece_t *piece, uint32_t index,
@@ -400,9 +401,9 @@ static bool check_body(const fc_piece_t *piece, const fc_ring_call_t *call,
   return true;
 }
 
-// Checks the pieces of an answer: the first lies in the area of its slot. The file that
-// the loop has lent may have the next, and the file of the body the last,
-// but not of a turn, whose body is gone when it has left a carry.
+// Checks the pieces of an answer. The first is in the area of its slot, the next may be
+// in the file that the loop has lent, and the last in the file of the body. A turn cannot
+// use its body, which no longer exists when it has left a carry.
 static bool check_pieces(const fc_ring_t *ring, uint32_t index,
                          const fc_ring_call_t *call, const fc_piece_t *pieces,
                          uint32_t count, fc_ring_sizes_t *out_sizes,
@@ -428,7 +429,7 @@ static bool check_pieces(const fc_ring_t *ring, uint32_t index,
   return true;
 }
 
-// What a turn has left lies in the area for the body of its slot.
+// Checks that the state left by a turn is in the area for the body of its slot.
 static bool check_carry(const fc_ring_t *ring, uint32_t index,
                         const fc_piece_t *piece, fc_ring_sizes_t *out_sizes,
                         fc_error_t *err) {

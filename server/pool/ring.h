@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring that a worker process shares with the loop: a sealed memfd that both
-// map. It holds slots that are used in turn, each with one area for the body
-// and one for the answer, and the words by which either side wakes the other.
-// The loop trusts nothing in it: what a worker wrote is copied out before it is checked
-// and used, and is never used as an address. Where bodies and answers lie, the loop
-// computes without reading the ring.
+// The ring is a sealed memfd that a worker process and the loop both map. It has slots
+// that are used in turn, each with one area for the body and one for the answer, and the
+// words by which each side wakes the other. The loop trusts nothing in it: data from a
+// worker is copied out before it is checked and used, and is never used as an address.
+// The loop computes the places of bodies and answers without reading the ring.
 //
 // A slot goes FREE -> READY (loop) -> BUSY -> DONE (worker) -> FREE (loop). In both
 // wake-ups each side writes one word and then reads the other side's (as in Dekker's
@@ -33,19 +32,19 @@ typedef enum fc_ring_state_t {
   FC_RING_DONE,
 } fc_ring_state_t;
 
-// How far a worker has come.
+// The state of a worker.
 typedef enum fc_ring_phase_t {
   FC_RING_LOADING,
   FC_RING_SERVING,  // `digest` is set
   FC_RING_FAILED,   // `error` is set: the module cannot be loaded
 } fc_ring_phase_t;
 
-// What a worker must know, written by the loop before it starts the worker.
+// The settings of a worker. The loop writes them before it starts the worker.
 typedef struct fc_ring_setup_t {
   uint64_t body_size;    // most bytes of a body
   uint64_t result_size;  // most bytes of an answer
   uint64_t call_memory;  // most bytes for the values of a call; 0: no limit
-  // Bytes of addresses, besides the ring and the inbox (handoff.h); 0: not limited.
+  // Bytes of addresses, besides the ring and the inbox (handoff.h); 0: no limit.
   uint64_t memory_limit;
   uint64_t state_size;   // bytes that values of sessions may have
   uint64_t heap;         // bytes that a .vmfb may hold; 0: the default
@@ -69,7 +68,7 @@ typedef enum fc_fault_class_t {
   FC_FAULT_COUNT
 } fc_fault_class_t;
 
-// What the signal handler of a worker reports when a signal ends it.
+// The report of a worker's signal handler when a signal ends it.
 typedef struct fc_fault_t {
   uint32_t signal;  // 0: none was seen
   uint32_t class_;
@@ -81,7 +80,7 @@ typedef struct fc_ring_slot_t {
   _Alignas(64) _Atomic uint32_t state;  // fc_ring_state_t, hands the slot over
   // How many files had been sent when the call was given (handoff.h).
   uint32_t files;
-  // Tray of the file that the answer may go on in; FC_RING_TRAYS: there is none.
+  // The tray of the file in which the answer may continue; FC_RING_TRAYS: there is none.
   uint32_t tray;
   fc_slot_t slot;
 } fc_ring_slot_t;
@@ -91,7 +90,7 @@ typedef struct fc_ring_head_t {
   _Alignas(64) _Atomic uint32_t bell;  // the worker's futex
   _Atomic uint32_t worker_asleep;
   _Alignas(64) _Atomic uint32_t loop_asleep;
-  // fc_ring_phase_t; the worker stores it with release.
+  // fc_ring_phase_t; the worker stores it with release order.
   _Alignas(64) _Atomic uint32_t phase;
   char digest[FC_DIGEST_SIZE];
   fc_error_t error;
@@ -100,8 +99,8 @@ typedef struct fc_ring_head_t {
   fc_ring_slot_t slots[FC_RING_SLOTS];
 } fc_ring_head_t;
 
-// One side's view of a ring: the members are this side's own, so they do not change when
-// the other side writes over what `base` and `head` point to.
+// One side's view of a ring. Each side has its own members, so they do not change when
+// the other side overwrites the memory at `base` and `head`.
 typedef struct fc_ring_t {
   int fd;
   uint8_t *base;
@@ -117,45 +116,44 @@ typedef struct fc_ring_t {
   fc_spin_t spin;
 } fc_ring_t;
 
-// Makes a ring. Its pages are taken as they are touched.
+// Makes a ring. Its pages are allocated when they are touched.
 fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
                            fc_error_t *err) FC_MUST_CHECK;
-// Opens the worker's side of a ring: `fd` is what fc_ring_create made. The ring
-// owns it from now on.
+// Opens the worker's side of a ring; `fd` is from fc_ring_create. The ring owns `fd` from
+// now on.
 fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring,
                          fc_error_t *err) FC_MUST_CHECK;
-// Unmaps and closes. A zeroed ring is allowed.
+// Unmaps and closes. Accepts a zeroed ring.
 void fc_ring_close(fc_ring_t *ring);
-// Bytes of memory that a ring takes up, whichever side touched them. With an honest
-// worker these are at most FC_RING_SPARE more than its calls may fill, for the head and
-// the areas that keep their memory from call to call.
+// Returns the bytes of memory that a ring uses, whichever side touched them. With an
+// honest worker this is at most FC_RING_SPARE more than its calls may fill: for the head,
+// and for areas that keep their memory.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
-// An area that is filled no further than this keeps its memory from call to
-// call.
+// An area that is filled up to this size keeps its memory from call to call.
 #define FC_RING_KEPT (256u << 10)
-// Bytes of a ring with this setup.
+// Returns the bytes of a ring with this setup.
 uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 
-// The areas of a slot for a body and for an answer, tail included. An answer
+// Return the areas of a slot for a body and for an answer, tail included. An answer
 // begins FC_LIMIT_HEAD bytes into its area.
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot);
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
-// The desk of a slot's call, if that has FC_CALL_SESSION.
+// Returns the desk of a slot's call with FC_CALL_SESSION.
 fc_store_desk_t *fc_ring_desk(const fc_ring_t *ring, uint32_t slot);
-// The blocks that a slot of the ring names: areas of bodies, areas of answers, files of
-// bodies by their shelves and files of answers by their trays (handoff.h).
+// The blocks that a slot of the ring can name: areas of bodies, areas of answers, files
+// of bodies by their shelves, and files of answers by their trays (handoff.h).
 #define FC_RING_BODY_BLOCK(slot) (slot)
 #define FC_RING_ANSWER_BLOCK(slot) (FC_RING_SLOTS + (slot))
 #define FC_RING_BODY_FILE(shelf) (2 * FC_RING_SLOTS + (shelf))
 #define FC_RING_ANSWER_FILE(tray) (FC_RING_BODY_FILE(FC_RING_SHELVES) + (tray))
 #define FC_RING_BLOCKS FC_RING_ANSWER_FILE(FC_RING_TRAYS)
-// How many files of bodies a process has mapped at most: one for each call it may have.
+// The most files of bodies that a process has mapped: one for each call that it may have.
 #define FC_RING_SHELVES ((uint32_t)FC_RING_SLOTS)
-// How many files for answers a process has mapped at most.
+// The most files for answers that a process has mapped.
 #define FC_RING_TRAYS 4u
-// An answer that outgrows so many bytes of its area goes on in the file of its tray, if
-// there is one: an area that is filled no further keeps its memory.
+// An answer of more bytes continues in the file of its tray, if there is one, because an
+// area that is filled no further keeps its memory.
 #define FC_RING_FIRST FC_RING_KEPT
 
 static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
@@ -165,10 +163,10 @@ static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
 // ---------------------------------------------------------------------------
 // The worker
 
-// Waits until its next slot is READY, makes it BUSY and returns its index.
+// Waits until the next slot is READY, makes it BUSY and returns its index.
 uint32_t fc_ring_take(fc_ring_t *ring);
-// After fc_ring_take: takes the slots that are in a batch with that one, too. Returns how
-// many.
+// Call it after fc_ring_take: also takes the slots in a batch with that one. Returns
+// their number.
 uint32_t fc_ring_take_mates(fc_ring_t *ring, uint32_t first);
 // Makes the slot DONE. True: the loop sleeps, and the caller must wake it.
 bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
@@ -183,24 +181,24 @@ void fc_ring_write(fc_ring_t *ring, uint32_t slot, uint64_t offset,
 // not notified yet.
 void fc_ring_publish(fc_ring_t *ring, uint32_t slot,
                      const fc_invocation_t *call, uint64_t size);
-// Gives the worker a call whose body lies in the file of this shelf.
+// Gives the worker a call whose body is in the file of this shelf.
 void fc_ring_publish_file(fc_ring_t *ring, uint32_t slot,
                           const fc_invocation_t *call, uint32_t shelf);
-// fc_ring_write and fc_ring_publish at once, for a body in one piece: `body`
-// takes the place of the call's own and must fit. The slot must be FREE.
+// Does fc_ring_write and fc_ring_publish, for a body in one piece: `body` replaces the
+// call's own and must fit. The slot must be FREE.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
                  fc_str_t body);
-// Publishes `count` slots from `first` on that were held, as a batch (host.h): the first
-// one last, so that a worker which finds that one READY has all.
+// Publishes `count` held slots from `first` on as a batch (host.h). The first is
+// published last, so that a worker which finds the first one READY has all.
 void fc_ring_release(fc_ring_t *ring, uint32_t first, uint32_t count);
-// After any number of slots were published: wakes the worker if it sleeps.
+// Wakes the worker if it sleeps. Call it after any number of slots were published.
 void fc_ring_notify(fc_ring_t *ring);
 // fc_ring_sleep is called before the loop waits for events, fc_ring_wake afterwards.
 // False: one of `count` slots from `first` on is DONE, so the loop must not wait.
 bool fc_ring_sleep(fc_ring_t *ring, uint32_t first, uint32_t count);
 void fc_ring_wake(fc_ring_t *ring);
 
-// What the loop knows of a call it put into a slot.
+// The loop's data about a call that it put into a slot.
 typedef struct fc_ring_call_t {
   uint64_t sent_ns;
   uint64_t body_size;
@@ -217,46 +215,46 @@ typedef struct fc_ring_call_t {
   uint32_t body_offset;
 } fc_ring_call_t;
 
-// Where an answer lies: bytes in the area of its slot (fc_ring_answer), from
-// FC_LIMIT_HEAD on, behind them bytes in the file, and behind these bytes of the body's
-// file, from `body_at` on, which are bytes of the body.
+// The place of an answer: bytes in the area of its slot (fc_ring_answer), from
+// FC_LIMIT_HEAD on; then bytes in the lent file; then bytes of the body's file, from
+// `body_at` on, which are bytes of the body.
 typedef struct fc_ring_sizes_t {
   uint64_t in_area;
   uint64_t in_file;  // 0: none, and a file that was lent stays lent
   uint64_t in_body;
   uint32_t body_at;
-  // What a turn has left (outcome.more): bytes of the area for the slot's body.
+  // The state that a turn has left (outcome.more): bytes of the area for the slot's body.
   uint64_t carry;
   uint32_t carry_at;
 } fc_ring_sizes_t;
 
-// Copies the outcome of a DONE slot into `out` and checks it, but without pieces:
-// `out_sizes` says where the answer lies. Times that cannot be are corrected. False and
-// `err` when it is no outcome that an honest worker writes.
+// Copies the outcome of a DONE slot into `out` and checks it. It has no pieces:
+// `out_sizes` gives the place of the answer. Impossible times are corrected. False and
+// `err`: an honest worker writes no such outcome.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   fc_ring_sizes_t *out_sizes, fc_error_t *err);
-// How many steps the worker says that the call of a slot has done, of all its turns; at
-// least those it began with.
+// Returns how many steps the worker reports for the call of a slot, in all its turns; at
+// least the number at its beginning.
 uint64_t fc_ring_steps(const fc_ring_t *ring, uint32_t slot,
                        const fc_ring_call_t *call);
-// Gives memory of an area that was filled as far as `used` back to the system:
-// up to `most` bytes from *at on. Moves *at behind these. An area filled no
-// further than FC_RING_KEPT keeps its memory. False: there is no more to give.
+// Gives memory of an area that was filled up to `used` back to the system: up to `most`
+// bytes from *at on. Moves *at behind them. An area filled up to FC_RING_KEPT keeps its
+// memory. False: there is no more to give.
 bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
                    uint64_t most, uint64_t *at);
 // Gives up to `most` bytes of a ring whose worker has ended back to the system, head
-// included. False: no more can be given.
+// included. False: there is no more to give.
 bool fc_ring_empty(const fc_ring_t *ring, uint64_t most);
-// The slot is FREE again. Its areas must have been scrubbed (fc_ring_scrub).
+// Makes the slot FREE again. Its areas must have been emptied (fc_ring_scrub).
 void fc_ring_free(fc_ring_t *ring, uint32_t slot);
 
-// How far a worker says it has come, always a value of the enumeration. Sets
-// `out_digest` or `err` accordingly. The error is fit to be shown.
+// Returns the state that a worker reports, always a value of the enumeration. Sets
+// `out_digest` or `err` accordingly. The error is safe to show.
 fc_ring_phase_t fc_ring_phase(const fc_ring_t *ring,
                               char out_digest[FC_DIGEST_SIZE], fc_error_t *err);
-// What the worker's signal handler has reported. If signal or class is out of range, all
-// of it reads as zero; if `in_module` or `offset` is, these two do.
+// Returns the report of the worker's signal handler. If signal or class is out of range,
+// everything reads as zero; if `in_module` or `offset` is, these two do.
 fc_fault_t fc_ring_fault(const fc_ring_t *ring);
 
 #endif  // FARCALL_SERVER_POOL_RING_H_

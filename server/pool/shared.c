@@ -38,7 +38,7 @@ bool fc_shared_scrub(int fd, uint64_t begin, uint64_t used, uint64_t most,
   if (*at >= used) return false;
   const off_t data = lseek(fd, (off_t)(begin + *at), SEEK_DATA);
   if (data < 0 || (uint64_t)data >= end) return false;
-  // No page behind `used` is given back: something else may lie there.
+  // No page after `used` is given back, because other data may be there.
   uint64_t size = end - (uint64_t)data;
   if (size > fc_shared_pages(most)) size = fc_shared_pages(most);
   (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, data,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a worker looks for its next call before it sleeps, the same in threads
-// and processes: to be woken takes tens of microseconds, to see a word change
-// hardly any time. Where calls come seldom, a worker looks only now and then, so that
-// looking costs little.
+// How a worker polls for its next call before it sleeps, the same in threads and
+// processes. A wake-up takes tens of microseconds, while polling sees a changed word at
+// once. If calls are rare, a worker polls only now and then, so that polling costs
+// little.
 //   for (bool on = fc_spin_begin(&spin); on; on = fc_spin_more(&spin)) {
 //     if (there) return fc_spin_hit(&spin);
 //   }
@@ -20,8 +20,7 @@ typedef struct fc_spin_t {
 } fc_spin_t;
 
 enum {
-  // After so many misses in a row a worker looks only one time in
-  // FC_SPIN_RARELY.
+  // After this many misses in a row a worker polls only one time in FC_SPIN_RARELY.
   FC_SPIN_MISSES = 16,
   FC_SPIN_RARELY = 16,
   FC_SPIN_LOOKS = 32,  // between two looks at the clock

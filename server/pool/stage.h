@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stages of a call, as times, logs, metrics and errors name them.
+// The stages of a call, for times, logs, metrics and errors.
 #ifndef FARCALL_SERVER_POOL_STAGE_H_
 #define FARCALL_SERVER_POOL_STAGE_H_
 
-// In the order they are run.
+// The stages, in the order in which they are run.
 typedef enum fc_stage_t {
 #define FC_STAGE(name, text) FC_STAGE_##name,
 #include "pool/stage.def"
@@ -12,7 +12,7 @@ typedef enum fc_stage_t {
   FC_STAGE_COUNT
 } fc_stage_t;
 
-// The name of a stage, such as "decode".
+// Returns the name of a stage, such as "decode".
 const char *fc_stage_name(fc_stage_t stage);
 
 #endif  // FARCALL_SERVER_POOL_STAGE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of the thread host: pthreads with stacks large enough for compiled code,
-// and a guard area of 1 MiB below each stack, so that a large frame does not step over
-// it.
+// The threads of the thread host. Their stacks are large enough for compiled code, with a
+// guard area of 1 MiB below each stack, so that a large frame cannot skip over it.
 #include "pool/threads.h"
 
 #include <pthread.h>

@@ -12,19 +12,19 @@ typedef struct fc_threads_t {
   uint32_t wanted;    // how many threads should take calls
   uint32_t count;     // threads started
   uint32_t capacity;  // `count` never exceeds it
-  // Threads in a native call whose deadline has passed, or in loading a module for too
-  // long: they cannot be stopped, and nobody waits for them.
+  // Threads that cannot be stopped and that nobody waits for: they are in a native call
+  // whose deadline has passed, or have been loading a module for too long.
   uint32_t lost;
 } fc_threads_t;
 
-// Starts `count` threads. Later fc_threads_lose starts up to `spare` more.
+// Starts `count` threads. fc_threads_lose may later start up to `spare` more.
 fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
                              uint32_t count, uint32_t spare,
                              fc_error_t *err) FC_MUST_CHECK;
-// Notes that a thread is lost. Starts another in its place, if fewer than `wanted` are
-// left and `count` is below `capacity`.
+// Notes that a thread is lost. Starts a replacement if fewer than `wanted` are left and
+// `count` is below `capacity`.
 void fc_threads_lose(fc_threads_t *threads);
-// A lost thread has come back.
+// Notes that a lost thread has come back.
 void fc_threads_find(fc_threads_t *threads);
 // Stops the ready queue and waits for every worker to return.
 void fc_threads_stop(fc_threads_t *threads);

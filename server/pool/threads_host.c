@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls change hands in slots of one region (region.h). The first instance of a
-// generation is made by a call of the host's own, so that an instance that
-// cannot be made is a failure to load.
+// Calls are passed in slots of one region (region.h). A call of the host itself makes the
+// first instance of a generation, so that a failure to make an instance is a failure to
+// load.
 #include "pool/threads_host.h"
 
 #include "config/limits.h"
@@ -10,15 +10,16 @@
 #include "pool/process_host.h"
 #include "pool/threads_hosts.h"
 
-// Calls that one thread is given at a time when they are known to be quick.
+// The most calls that one thread has at a time if they are known to be quick.
 #define QUICK_AHEAD 16
-// Quick calls of a serial module, which run one by one, that threads have at a time.
+// The most quick calls of a serial module, which runs them one by one, that threads have
+// at a time.
 #define SERIAL_QUICK 4
 
 // ---------------------------------------------------------------------------
 // Slots
 
-// Of fc_region_t: the file is the session's, which stays while its call has a slot.
+// For fc_region_t. The session owns the file, and stays while its call has a slot.
 static void find_desk(void *context, const fc_slot_t *slot, fc_desk_t *out) {
   const fc_thread_hosts_t *all = context;
   const size_t index = (size_t)(slot - all->region.slots);
@@ -27,7 +28,7 @@ static void find_desk(void *context, const fc_slot_t *slot, fc_desk_t *out) {
 }
 
 // Lays the desk of a call that was put into a slot. The client's deadline ends the wait
-// for the call, not the call itself, which may write to values.
+// for the call, not the call itself, which may write values.
 static void lay_desk(fc_thread_hosts_t *all, fc_job_t *job, uint32_t index) {
   fc_thread_held_t *held = &all->held[index];
   held->claim = job->claim;
@@ -38,7 +39,7 @@ static void lay_desk(fc_thread_hosts_t *all, fc_job_t *job, uint32_t index) {
   fc_pool_note_due(all->base.pool, job->call.deadline_ns);
 }
 
-// Before the first call of a session.
+// Makes the desks, before the first call of a session.
 static bool has_desks(fc_thread_hosts_t *all, fc_error_t *err) {
   if (all->desks) return true;
   all->desks = fc_alloc_array(all->base.pool->allocator, all->region.slot_count,
@@ -48,7 +49,7 @@ static bool has_desks(fc_thread_hosts_t *all, fc_error_t *err) {
   return false;
 }
 
-// Puts a call into a slot. False when none is free.
+// Puts a call into a slot. False: no slot is free.
 static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(&self->base);
   if (all->free_count == 0) return false;
@@ -104,25 +105,25 @@ static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
   return FC_OK;
 }
 
-// Do threads have as many calls of the module as may run at once? Each may begin at once,
-// so all count but those that lost threads have. A batch counts as one.
+// Do threads have as many calls of the module as may run at once? Each call may begin at
+// once, so all count, except calls of lost threads. A batch counts as one.
 static bool is_full(const fc_thread_host_t *self) {
   const uint32_t running = self->base.running - self->mates;
   return self->most && running - self->missing >= self->most;
 }
 
-// How many calls a thread may have when it gets one more. A call that waits for room must
-// come to its turn: while it does, others get no more room than it.
+// Returns how many calls a thread may have when it gets one more. While a call waits for
+// room, other calls get no more room than this call, so that its turn comes.
 static uint32_t most_of(const fc_thread_hosts_t *all, fc_ahead_t ahead) {
   if (ahead == FC_AHEAD_NONE || all->batch_waits) return 1;
   return ahead == FC_AHEAD_MANY && !all->slow_waits ? QUICK_AHEAD
                                                     : FC_HOST_SLOW_AHEAD;
 }
 
-// Has a thread room for a call, and may the module have one more? A serial module
-// may have SERIAL_QUICK quick calls, which wait for each other in the threads. While a
-// call that is not quick waits for room, there is no more room for quick ones than for
-// others: a steady stream of quick ones would keep that call waiting for ever.
+// Has a thread room for a call, and may the module have one more? A serial module may
+// have SERIAL_QUICK quick calls, which wait for each other in the threads. While a call
+// that is not quick waits for room, quick calls get no more room than others: otherwise a
+// steady stream of quick calls would make it wait for ever.
 static bool has_room(const fc_host_t *host, fc_ahead_t ahead) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(host);
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;
@@ -149,8 +150,8 @@ static fc_offer_t offer(fc_host_t *host, fc_job_t *job, fc_ahead_t ahead,
   return FC_OFFER_TAKEN;
 }
 
-// slot.mate is the worker's list, which ends at itself; held.mate is the loop's ring of
-// those that are not back.
+// slot.mate is the worker's list, whose last slot names itself. held.mate is the loop's
+// ring of the calls that have not come back.
 static bool join(fc_host_t *host, const fc_job_t *first, fc_job_t *job) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
@@ -170,7 +171,7 @@ static bool join(fc_host_t *host, const fc_job_t *first, fc_job_t *job) {
   return true;
 }
 
-// A call of a batch is back. The batch keeps its thread until all are.
+// A call of a batch has come back. The batch keeps its thread until all have.
 static void leave_mates(fc_thread_hosts_t *all, uint32_t index) {
   fc_thread_held_t *held = all->held;
   uint32_t before = index;
@@ -208,7 +209,7 @@ static fc_ran_t run(fc_host_t *host, fc_job_t *job, uint32_t budget_ns) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
   // A thread that runs a serial module holds the module's lock, and the loop would wait
-  // for the lock.
+  // for it.
   if (self->serial && host->running) return FC_RAN_NOT;
   if (is_full(self)) return FC_RAN_NOT;
   if (!fill_slot(self, job)) return FC_RAN_NOT;
@@ -250,7 +251,8 @@ static void find_thread(fc_thread_hosts_t *all, uint32_t slot) {
   fc_threads_find(&all->threads);
 }
 
-// What the job learns of a turn: how far it came, and what it has left.
+// Tells the job the result of a turn: the number of steps, and the state for the next
+// turn.
 static void note_turn(fc_slot_t *slot, fc_job_t *job) {
   job->call.steps = atomic_load_explicit(&slot->steps, memory_order_relaxed);
   if (!slot->outcome.more) return;
@@ -309,8 +311,8 @@ static void collect(fc_hosts_t *hosts, bool awake) {
   }
 }
 
-// Nothing need be prepared for sleeping: a thread that finishes a call wakes
-// the loop, unless a wake-up is on its way already (fc_done_push).
+// Sleeping needs no preparation: a thread that finishes a call wakes the loop, unless a
+// wake-up is already pending (fc_done_push).
 static bool sleep_(fc_hosts_t *hosts) {
   (void)hosts;
   return true;
@@ -438,7 +440,7 @@ static fc_status_t start(fc_thread_hosts_t *all, fc_error_t *err) {
   fc_pool_t *pool = all->base.pool;
   const fc_pool_options_t *options = &pool->options;
   fc_region_t *region = &all->region;
-  // One slot more, for the loop's own lane.
+  // One more slot, for the loop's own lane.
   const uint32_t slots = options->workers * QUICK_AHEAD + 1;
   FC_TRY(fc_region_init(region, pool->allocator, slots, err));
   region->blocks = pool->blocks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread host: calls in threads of the server, which all generations share,
-// and in the loop's own lane. The loop's thread.
+// The thread host: calls in threads of the server, which all generations share, and in
+// the loop's lane. Loop thread.
 #ifndef FARCALL_SERVER_POOL_THREADS_HOST_H_
 #define FARCALL_SERVER_POOL_THREADS_HOST_H_
 
@@ -10,9 +10,9 @@
 // Starts as many threads as the pool's options say.
 fc_status_t fc_thread_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
                                    fc_error_t *err) FC_MUST_CHECK;
-// How many threads take calls.
+// Returns how many threads take calls.
 uint32_t fc_thread_hosts_count(const fc_hosts_t *hosts);
-// How many threads are in a native call, or in loading a module, that goes on past its
+// Returns how many threads continue a native call, or loading a module, past the
 // deadline.
 uint32_t fc_thread_hosts_lost(const fc_hosts_t *hosts);
 

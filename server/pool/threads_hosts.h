@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What threads_host.c and threads_time.c share. The loop's thread.
+// Shared by threads_host.c and threads_time.c. Loop thread.
 #ifndef FARCALL_SERVER_POOL_THREADS_HOSTS_H_
 #define FARCALL_SERVER_POOL_THREADS_HOSTS_H_
 
@@ -20,14 +20,15 @@ typedef struct fc_thread_hosts_t {
   struct fc_thread_held_t *held;  // what each slot holds
   uint32_t *free_slots;           // a stack of the free slots
   uint32_t free_count;
-  // Slots that threads have not been told of yet, linked
+  // Slots that threads were not notified of yet, linked
   uint32_t first;
   uint32_t last;
   uint32_t count;
-  // Calls of batches that have a thread with others: those of a batch but one.
+  // Batched calls that share a thread with another call: all calls of each batch except
+  // one.
   uint32_t mates;
-  // Since `notify` no room was found: by a call that is not quick; by one that is not
-  // given ahead.
+  // Set if no room was found since `notify`: for a call that is not quick, and for one
+  // with FC_AHEAD_NONE.
   bool slow_waits;
   bool batch_waits;
 } fc_thread_hosts_t;
@@ -44,7 +45,7 @@ typedef struct fc_thread_host_t {
   fc_job_t loading;  // makes the first instance
 } fc_thread_host_t;
 
-// A call that a slot holds.
+// A call in a slot.
 typedef struct fc_thread_held_t {
   fc_thread_host_t *host;
   fc_job_t *job;           // NULL when nobody waits for it
@@ -64,15 +65,15 @@ static inline uint64_t fc_thread_host_load_end_ns(const fc_pool_t *pool) {
   return fc_clock_ns() + pool->options.load_ms * 1000000u;
 }
 
-// Nobody waits for the job's call any more, which goes on.
+// Nobody waits for the job's call any more, which goes on without the job.
 static inline void fc_thread_held_forget(fc_thread_held_t *held) {
   held->caller = held->job->caller;
   held->count = fc_owner_count_take(&held->job->count);
   held->job = NULL;
 }
 
-// Nobody waits for the slot's call any more: if nobody waits for any of its batch, all of
-// it is told to stop.
+// Nobody waits for the slot's call any more. If nobody waits for any call of its batch,
+// the whole batch is told to stop.
 void fc_thread_hosts_leave(fc_thread_hosts_t *all, uint32_t index);
 // threads_time.c
 void fc_thread_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);

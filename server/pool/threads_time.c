@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done because the time of a call that threads have is over.
+// Handles calls of threads whose time is over.
 #include "config/limits.h"
 #include "pool/order.h"
 #include "pool/threads_hosts.h"
 
-// The thread may go on writing: until it is back the call keeps its claim, and all that it
-// may write to stays the session's.
+// The thread may go on writing. So until it comes back, the call keeps its claim, and the
+// session keeps all memory that the thread may write to.
 static void condemn(fc_thread_hosts_t *all, uint32_t index) {
   const fc_thread_held_t *held = &all->held[index];
   const fc_module_t *module =
@@ -31,8 +31,8 @@ static void lose_thread(fc_thread_host_t *self, uint32_t index) {
   events->on_lost(events->context, slot->call.generation, slot->call.function);
 }
 
-// The time for making a first instance has passed. If no thread has begun to, the time
-// starts again; else the thread is lost, and the module could not be loaded.
+// The time for making a first instance has passed. If no thread has begun to make it, the
+// time starts again; otherwise the thread is lost, and the module could not be loaded.
 static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(&self->base);
   fc_pool_t *pool = self->base.pool;
@@ -52,7 +52,7 @@ static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_pool_on_host(&self->base, &error);
 }
 
-// The thread of a batch is lost once, whoever of it is late.
+// Is the thread of the call's batch lost already? It counts once, whichever call is late.
 static bool is_lost(const fc_thread_hosts_t *all, uint32_t index) {
   uint32_t mate = index;
   if (all->region.slots[index].mate == FC_SLOT_NONE) return false;
@@ -63,10 +63,10 @@ static bool is_lost(const fc_thread_hosts_t *all, uint32_t index) {
   return false;
 }
 
-// The deadline of a call that threads were given has passed. A call that no thread has
-// begun is answered, and so is a call in native code, whose thread keeps the slot until
-// the code returns, if it ever does. Bytecode ends its own call. A call of a batch is
-// answered here, because its bytecode looks at the last deadline of the batch.
+// The deadline of a call in a thread has passed. A call that no thread has begun is
+// answered. So is a call in native code, whose thread keeps the slot until the code
+// returns, if it ever does. Bytecode ends its own call. A call of a batch is answered
+// here, because its bytecode checks only the last deadline of the batch.
 static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;
@@ -92,8 +92,8 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
                &error);
 }
 
-// A call that was dropped keeps its thread too, so slots are checked whether somebody
-// waits for their call or not. Free slots have no deadline.
+// A dropped call keeps its thread too, so slots are checked whether somebody waits for
+// their call or not. Free slots have no deadline.
 static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
   const fc_slot_t *slot = &all->region.slots[index];
   return slot->call.deadline_ns && !all->held[index].lost &&
@@ -101,8 +101,8 @@ static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
              FC_BEGUN_NEVER;
 }
 
-// The client's deadline of a call of a session: it is answered. A call that has begun goes
-// on, and another is never begun.
+// The client's deadline of a session's call has passed: it is answered. A call that has
+// begun goes on; another is never begun.
 static void expire_wait(fc_thread_hosts_t *all, uint32_t index,
                         uint64_t now_ns) {
   fc_thread_held_t *held = &all->held[index];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What hosts tell the pool of calls (host.h): counts and costs. Loop thread.
+// The part of the pool to which hosts report calls (host.h): counts and costs. Loop
+// thread.
 #include "config/limits.h"
 #include "pool/host.h"
 #include "pool/module_queue.h"
@@ -40,7 +41,7 @@ void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,
                   mean_ns ? mean_ns : 1);
 }
 
-// A turn is many calls: what it takes says nothing about the cost of one.
+// A turn is many calls, so its time says nothing about the cost of one.
 void fc_pool_charge_turn(fc_host_t *host, const fc_owner_t *caller,
                          uint64_t spent_ns) {
   fc_module_queue_t *queue = host->pool->queues[host->generation];

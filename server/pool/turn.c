@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A turn on its worker. The carry lies where the body lies: in the block of the body,
-// which a thread may use as it is; in a process, in the area for bodies of the call's
-// slot.
+// Makes a turn on its worker. The carry is in the place of the body: for a thread, in the
+// body's block, which it may use directly; in a process, in the slot's area for bodies.
 #include "pool/turn.h"
 
 #include "config/limits.h"
@@ -21,7 +20,8 @@ static uint64_t aligned(uint64_t size) {
   return (size + FC_BLOCK_ALIGN - 1) / FC_BLOCK_ALIGN * FC_BLOCK_ALIGN;
 }
 
-// In a process: behind the body, if that lies in the area for bodies of the slot.
+// For a process: places the carry after the body, if the body is in the slot's area for
+// bodies.
 static void begin_in_area(fc_turn_t *turn) {
   fc_worker_t *worker = turn->worker;
   const fc_slot_t *slot = turn->slot;
@@ -70,7 +70,7 @@ void fc_turn_cut(fc_turn_t *turn, uint64_t size) {
   fc_block_sink_cut(&turn->worker->answer, size);
 }
 
-// Takes what the turn before has left.
+// Takes the state that the previous turn has left.
 static void take_carry(fc_turn_t *turn) {
   const fc_worker_t *worker = turn->worker;
   const fc_piece_t *body = &turn->slot->call.body;
@@ -98,10 +98,11 @@ static fc_status_t make(fc_turn_t *turn, fc_error_t *err) {
   return status;
 }
 
-// How long the turn goes on. The first one makes one step: its part is waited for, and
-// nobody knows how long another step takes; nor after a slow one. A process is sent the
-// carry and sends it back: large ones get longer turns, so that this takes a small share
-// of them. Half of the time until the deadline is left for a step that begins last.
+// Returns how long the turn goes on. The first turn makes one step, because a client
+// waits for its part and the time of a step is not known; after a slow step, turns also
+// make one step. A process receives the carry and sends it back, so a large carry gets
+// longer turns, of which the copies take a small share. Half of the time until the
+// deadline is reserved for a step that begins last.
 static uint64_t time_of(const fc_turn_t *turn, uint64_t began_ns) {
   const fc_region_t *region = turn->worker->region;
   if (region->fresh || turn->body.data || turn->slot->call.singles) return 0;
@@ -151,9 +152,9 @@ void fc_turn_leave(fc_worker_t *worker, fc_slot_t *slot) {
   if (slot->outcome.more) slot->call.body = worker->carry;
 }
 
-// After a slow step the next may be slow, too, and must not keep finished lines waiting:
-// so turns have one step for a while. The first turn reads the document, too, and has one
-// step anyway.
+// After a slow step the next may be slow too, and must not delay finished lines. So turns
+// have one step for a while. The first turn also reads the document, and has one step
+// anyway.
 void fc_turn_set_pace(fc_invocation_t *call, uint64_t spent_ns) {
   // A byte counts as a nanosecond, as in time_of.
   const uint64_t slow_ns = 2 * (FC_LIMIT_TURN_NS + call->body.size);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call that answers in parts is made in turns: each is queued in its flow like a call of
-// its own, runs for about FC_LIMIT_TURN_NS on any worker, the first one and those after a
-// slow step (FC_LIMIT_TURN_SINGLES) for one step, and hands the slot back with a part of
-// the answer. The loop queues the next turn when that part was sent: no worker waits for a
-// reader. Between two turns there is nothing but the carry: a block that takes the place
-// of the call's body, and may be at another address, in another process then. A turn that
+// A call that answers in parts is made in turns. Each turn is queued in its flow like a
+// separate call, runs for about FC_LIMIT_TURN_NS on any worker, and hands the slot back
+// with a part of the answer. The first turn, and turns after a slow step
+// (FC_LIMIT_TURN_SINGLES), run for one step. The loop queues the next turn when the part
+// was sent, so no worker waits for a reader. Between two turns only the carry exists: a
+// block that replaces the call's body, and may have another address, or be in another
+// process, in the next turn. A turn that has begun is never made again.
 // has begun is never made again.
 #ifndef FARCALL_SERVER_POOL_TURN_H_
 #define FARCALL_SERVER_POOL_TURN_H_
@@ -14,7 +15,7 @@
 
 #define FC_PART_LAST_ID "end"  // of the event that ends a loop
 
-// What stands around each part, by the client's Accept.
+// The text around each part, chosen by the client's Accept.
 typedef enum fc_part_form_t {
   FC_PART_FORM_NONE,  // the answer does not come in parts
 #define FC_PART_FORM(name, type, subtype, before, last, after) \
@@ -35,7 +36,7 @@ typedef struct fc_part_row_t {
 
 extern const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT];
 
-// What a dialect's `turn` is given. Nothing in it may be kept.
+// The arguments of a dialect's `turn`. It must not keep any pointer.
 typedef struct fc_turn_t {
   fc_frame_t *frame;  // begun for the function
   const fc_function_t *function;
@@ -46,28 +47,29 @@ typedef struct fc_turn_t {
   uint64_t deadline_ns;  // of this turn; 0: none
   uint64_t
       end_ns;  // when the turn should end: to be looked at between two steps
-  // The document, in the first turn alone; else its data are NULL.
+  // The document; only in the first turn, else its data is NULL.
   fc_str_t body;
-  // What earlier turns have left, 64-byte aligned; all zero in the first turn.
+  // The state that earlier turns have left, 64-byte aligned; all zero in the first turn.
   uint8_t *carry;
   size_t carry_size;      // set it to what is to be kept
   size_t carry_capacity;  // changed by fc_turn_grow alone
   fc_sink_t *sink;        // of the part
-  // Steps that were done, in all turns. Counted as they are, so that the server knows
-  // where a process has crashed.
+  // The number of steps done in all turns. It is updated at each step, so that the server
+  // knows at which step a process has crashed.
   _Atomic uint64_t *steps;
   fc_store_t *store;  // of the call's session, NULL: none
   uint8_t *stage;     // fc_stage_t that was begun: DECODE, to be changed
-  // Set it if another turn is to follow: then there is a carry, and a step was made. What
-  // was made before a step that fails is sent if that step begins the next turn.
+  // Set it if another turn must follow: then there is a carry, and at least one step was
+  // made. If a step fails, results made before it are sent only if the failing step
+  // begins the next turn.
   bool more;
   struct fc_worker_t *worker;
   struct fc_slot_t *slot;
 } fc_turn_t;
 
-// Makes the carry's capacity at least so many bytes, and keeps carry_size of them; the
-// carry may move. FC_CODE_TENSOR_TOO_LARGE: in a process, where it lies behind the body in
-// the area for bodies, there is no room for them. What is new is not cleared.
+// Enlarges the carry's capacity to at least `capacity` bytes, and keeps carry_size of
+// them; the carry may move. FC_CODE_TENSOR_TOO_LARGE: in a process, the area for bodies
+// has no room for them after the body. New bytes are not cleared.
 fc_status_t fc_turn_grow(fc_turn_t *turn, size_t capacity, fc_error_t *err);
 
 // Keeps the first `size` bytes of the part.
@@ -84,13 +86,13 @@ static inline bool fc_turn_is_over(const fc_turn_t *turn) {
 // DECODE, CALL and ENCODE of a turn. Sets outcome.more.
 fc_status_t fc_turn_run(struct fc_worker_t *worker, struct fc_slot_t *slot,
                         const fc_function_t *function, fc_error_t *err);
-// After fc_frame_end: the carry is the slot's body if outcome.more is set.
+// Call it after fc_frame_end: makes the carry the slot's body if outcome.more is set.
 void fc_turn_leave(struct fc_worker_t *worker, struct fc_slot_t *slot);
 
 // ---------------------------------------------------------------------------
 // For the pool, on the loop's thread
 
-// After a turn that has taken so long: how many steps the next ones have.
+// Sets how many steps the next turns have, after a turn that took `spent_ns`.
 void fc_turn_set_pace(fc_invocation_t *call, uint64_t spent_ns);
 
 #endif  // FARCALL_SERVER_POOL_TURN_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nothing here knows sockets, HTTP or time-outs of connections.
+// This file knows nothing about sockets, HTTP or time-outs of connections.
 #include "pool/worker.h"
 
 #include "base/inflate.h"
@@ -23,7 +23,7 @@ static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
       body->size);
 }
 
-// Of fc_keeper_t. A result that lies in the body is sent from there.
+// For fc_keeper_t. A result that is inside the body is sent from there.
 static bool keep_in_body(void *context, const fc_sink_t *sink, fc_str_t bytes) {
   fc_worker_t *worker = context;
   const fc_region_t *region = worker->region;
@@ -97,7 +97,8 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
   return fc_worker_instance(worker, generation, &instance, err);
 }
 
-// The threads that may share the call; NULL: the call keeps to its worker's thread.
+// Returns the threads that may share the call; NULL: the call uses only its worker's
+// thread.
 static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   const uint32_t most = fc_region_find(worker->region, generation)->tiles;
   if (!worker->region->tiles || most == 1 || worker->budget_ns) return NULL;
@@ -128,9 +129,9 @@ static void mark(fc_slot_t *slot, fc_stage_t stage, uint64_t *last_ns) {
   *last_ns = now;
 }
 
-// Sets worker->body, which the decoder reads: the call's body, decompressed if it came
-// compressed. An attempt reads a copy: the function may write to tensors where they lie.
-// `sent` is that body, or a part of it.
+// Sets worker->body, which the decoder reads: the call's body, decompressed if necessary.
+// An attempt reads a copy, because the function may write to tensors in place. `sent` is
+// the call's body, or a part of it.
 static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
                              fc_str_t sent, fc_error_t *err) {
   static const char kTail[FC_BLOCK_TAIL];
@@ -146,7 +147,7 @@ static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
     FC_TRY(fc_sink_put(&text->sink, sent, err));
   }
   const size_t size = fc_text_str(text).size;
-  // The decoder may read so many bytes past the end.
+  // The decoder may read this many bytes past the end.
   FC_TRY(fc_sink_put(&text->sink, fc_str_make(kTail, sizeof kTail), err));
   worker->body = fc_str_make(fc_text_str(text).data, size);
   return FC_OK;
@@ -160,15 +161,14 @@ static void drop_body(fc_worker_t *worker) {
   else fc_text_reset(text);
 }
 
-// Notes the name of a request that failed: the loop writes the name into the body of
-// the error.
+// Notes the name of a failed request: the loop writes it into the body of the error.
 static void name_failed(const fc_worker_t *worker, fc_slot_t *slot) {
   const fc_dialect_worker_t *dialect =
       worker->region->dialects[slot->call.dialect];
   slot->outcome.name_size = 0;
   if (slot->outcome.status == FC_OK || !dialect->name) return;
   fc_str_t body = worker->body;
-  // A call whose time is over is not read once more.
+  // If its time is over, only a beginning of the body is read for the name.
   const bool late = slot->outcome.status == FC_DEADLINE_EXCEEDED ||
                     slot->outcome.status == FC_CANCELLED;
   if (late && body.size > FC_STOP_STEP) body.size = FC_STOP_STEP;
@@ -184,8 +184,7 @@ static fc_status_t encode_plain(fc_worker_t *worker,
       &slot->outcome.document, err);
 }
 
-// Is the answer to be compressed? One with raw bytes is not: these hardly
-// become smaller.
+// Must the answer be compressed? Not one with raw bytes, which hardly get smaller.
 static bool is_coded(const fc_worker_t *worker, const fc_slot_t *slot) {
   const fc_dialect_worker_t *dialect =
       worker->region->dialects[slot->call.dialect];
@@ -211,7 +210,7 @@ static fc_status_t encode_coded(fc_worker_t *worker,
   return status;
 }
 
-// Opens the desk of a call of a session, on worker->store.
+// Opens the desk of a session's call, in worker->store.
 static fc_status_t open_desk(fc_worker_t *worker, const fc_slot_t *slot,
                              fc_error_t *err) {
   const fc_region_t *region = worker->region;
@@ -229,7 +228,7 @@ static fc_status_t open_desk(fc_worker_t *worker, const fc_slot_t *slot,
     fc_store_init(worker->store);
     worker->slab = 0;
   }
-  // The number of a file that was closed may be another file's.
+  // The descriptor of a closed file may now belong to another file.
   if (worker->slab != desk.serial) fc_store_deinit(worker->store);
   worker->slab = desk.serial;
   fc_store_open(worker->store, desk.slab);
@@ -241,7 +240,7 @@ void fc_worker_begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
                            const fc_function_t *function) {
   fc_frame_t *frame = worker->frame;
   const fc_plan_t *plan = function->plan;
-  // Threads share a module, and there it is on before they do.
+  // Threads share a module, in which it was switched on before they use it.
   const uint8_t rows = slot->call.rows;
   if (FC_UNLIKELY(rows == FC_ROWS_BATCHED || rows == FC_ROWS_APART) &&
       plan->batch) {
@@ -310,8 +309,8 @@ fc_status_t fc_worker_call(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-// Does what fc_worker_call does, for a call that is profiled. The worker keeps the memory of
-// the profile for the next one.
+// Does the same as fc_worker_call, for a profiled call. The worker keeps the profile's
+// memory for the next one.
 static fc_status_t run_profiled(fc_worker_t *worker, fc_slot_t *slot,
                                 const fc_function_t *function,
                                 uint64_t *last_ns, fc_error_t *err) {
@@ -363,7 +362,7 @@ fc_status_t fc_worker_encode(fc_worker_t *worker, fc_slot_t *slot,
   fc_block_sink_t *out = &worker->answer;
   slot->outcome.stage = FC_STAGE_ENCODE;
   FC_TRY(fc_worker_open_answer(worker, slot, err));
-  // Spans go behind the answer, in its own blocks.
+  // Spans follow the answer in its own blocks.
   const bool traced = slot->call.flags & FC_CALL_TRACED;
   fc_frame_set_keeper(worker->frame, traced ? NULL : &worker->keeper);
   slot->outcome.document = 0;
@@ -377,7 +376,7 @@ fc_status_t fc_worker_encode(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-// Decodes an order, with the plan that it has, and encodes the answer.
+// Decodes an order with its plan, and encodes the answer.
 static fc_status_t run_planned(fc_worker_t *worker, fc_slot_t *slot,
                                const fc_value_order_t *order,
                                const fc_values_t *values, uint64_t *last_ns,
@@ -403,7 +402,7 @@ static fc_status_t run_planned(fc_worker_t *worker, fc_slot_t *slot,
   return FC_OK;
 }
 
-// A call of no function is no step of its session: whatever it does counts as DECODE.
+// A call without a function is no step of its session: all its work counts as DECODE.
 static fc_status_t run_order(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   uint64_t last_ns = slot->outcome.began_ns;
@@ -426,8 +425,8 @@ static fc_status_t run_order(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-// Adds the dispatches of the worker's profile behind an answer that is complete. If they
-// have no room there, the answer stays as it was.
+// Appends the dispatches of the worker's profile to a complete answer. If there is no
+// room for them, the answer stays unchanged.
 static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
   const fc_profile_t *profile = worker->profile;
   fc_block_sink_t *out = &worker->answer;
@@ -451,8 +450,8 @@ static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
   fc_worker_close_answer(worker, slot);
 }
 
-// Ends an attempt between two stages, if no time is left for it or its results are more
-// than ENCODE may write on the loop. `last_ns`: when the stage before ended.
+// Ends an attempt between two stages, if no time is left for it or if its results are too
+// large for ENCODE on the loop. `last_ns` is the end of the previous stage.
 static fc_status_t look_at_budget(fc_worker_t *worker, const fc_slot_t *slot,
                                   uint64_t last_ns, fc_error_t *err) {
   if (FC_LIKELY(!worker->budget_ns)) return FC_OK;
