@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// There are two passes. The first writes the schemas of each function into the
-// components, where client generators look for them; the second writes the paths. Errors
-// that any call may have are components too.
+// There are two passes: the schemas of each function, and all errors, go into the
+// components, where client generators look for them; then the paths are written.
 #include "dialect/openapi.h"
 
 #include <stdio.h>
@@ -154,9 +153,8 @@ static fc_str_t name_of(const fc_parts_t *parts,
   return found == generation ? generation->claim.label : generation->claim.key;
 }
 
-// Writes the prefix of the names of a function's components, "MODULE.FUNCTION.". No two
-// functions have the same prefix, because a dot in a module's name is escaped. "": a name
-// is empty or too long.
+// Writes the prefix of the names of a function's components, "MODULE.FUNCTION.". It is
+// unique, because a dot in a module's name is escaped. "": a name is empty or too long.
 static fc_str_t component_prefix(fc_str_t module, const fc_function_t *function,
                                  char out[PREFIX_MAX]) {
   size_t size = put_escaped(module, is_word, '-', out);
@@ -332,8 +330,8 @@ static fc_status_t put_operations(fc_str_t module,
 }
 
 // Writes the same path with ?iterate, whose bodies and answers differ. No query parameter
-// is declared: with one, generated clients would drop the query of the path. OpenAPI
-// cannot describe a body of many documents, so the body is declared as text.
+// is declared: generated clients would then drop the query of the path. A body of many
+// documents is declared as text, because OpenAPI cannot describe it.
 static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
                              fc_str_t prefix, fc_sink_t *sink,
                              fc_error_t *err) {
@@ -371,9 +369,8 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
   return put(sink, "}}}", err);
 }
 
-// Are the components for the module's paths in the document? If the module was replaced,
-// described again or renamed since the first pass, they are not, and the module has no
-// path.
+// Are the components for the module's paths in the document? Not if the module was
+// replaced, described again or renamed since the first pass: then it has no path.
 static bool has_components(fc_parts_t *parts, const fc_generation_t *generation,
                            bool by_label) {
   fc_parts_key_t *key = &parts->keys[parts->at - 1];
@@ -386,8 +383,8 @@ static bool has_components(fc_parts_t *parts, const fc_generation_t *generation,
   return true;
 }
 
-// Leaves out functions that cannot be called, that have too long a name, or that have too
-// many types for one turn of the loop.
+// Leaves out functions that cannot be called, have too long a name, or too many types for
+// a turn.
 static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Both sides of the ring. Linux only: memfd, seals, a futex that is not private. Data
-// from a worker is copied before it is read, because the worker may change it at any
-// time, and is checked against bounds.
+// from a worker, which may change it at any time, is copied before it is read, and
+// checked.
 #include "pool/ring.h"
 
 #include <errno.h>
@@ -314,8 +314,7 @@ static bool lie(fc_error_t *err, const char *what, uint64_t value) {
 // An honest worker gives only codes with `from_worker`.
 static bool check_error(const fc_error_t *error, fc_status_t status,
                         fc_stage_t stage, bool is_session, fc_error_t *err) {
-  // The error means that more memory was needed than there is for calls. Only DECODE, and
-  // values that a session keeps, can need so much.
+  // Only DECODE, and values that a session keeps, can need more memory than there is.
   const bool misplaced = error->code == FC_CODE_OVERLOADED &&
                          stage != FC_STAGE_DECODE && !is_session;
   if (error->code >= FC_CODE_COUNT ||
