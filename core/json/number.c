@@ -309,10 +309,9 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // ---------------------------------------------------------------------------
 // Runs
 
-// Each reader takes one plain literal that ends before `end` and returns its
-// end, or NULL if the literal is not plain. On processors with vectors the
-// quick readers below do most of the work, and the plain readers are not
-// inlined into the loop.
+// Each reader takes one plain literal that ends before `end` and returns its end,
+// or NULL if the literal is not plain. On processors with vectors the quick readers
+// below do most of the work, and the plain readers are not inlined into the loop.
 #if FC_VECTORS
 #define RARE static __attribute__((noinline))
 #else

@@ -3,8 +3,8 @@
 // Buckets: functions that each take a certain number of rows. Calls of any number of
 // rows are made of them. A plan says how often each bucket is called, so that the sum
 // of their costs is the least. Costs are learned from calls; they change how long a
-// call takes, but no answer. rows.c runs calls by a plan. All rows belong to one call:
-// calls that wait are not put together. Any thread.
+// call takes, but no answer. rows.c makes a call by a plan. This file plans for a
+// number of rows; stack.h puts the rows of several calls together. Any thread.
 #ifndef FARCALL_MARSHAL_BATCH_H_
 #define FARCALL_MARSHAL_BATCH_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies arguments so that they end at an unmapped page, and finds results that were
-// made of the bytes between.
+// made of the bytes between an argument and its page.
 #include "marshal/guard.h"
 
 #include "value/gather.h"

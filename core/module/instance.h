@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An instance as its calls see it (farcall/call.h). It has one frame, because a
-// backend's instance makes one call at a time.
+// The struct of an instance (farcall/call.h), for its calls. It has one frame,
+// because the instance of a backend makes one call at a time.
 #ifndef FARCALL_MODULE_INSTANCE_H_
 #define FARCALL_MODULE_INSTANCE_H_
 

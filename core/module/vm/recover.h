@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Type inference for functions without a declaration. Compiled code asserts the element
-// type and shape of every tensor that it takes, and states those of every tensor that it
-// makes; in both cases everything except dynamic dims is constant. For some arguments
-// the code also shows that the function overwrites them. Used at load, any thread.
+// type and shape of every tensor that it takes, and states those of every tensor that
+// it makes. In both cases everything except dynamic dims is a constant in the code. For
+// some arguments the code also shows that the function overwrites them. Used at load,
+// any thread.
 #ifndef FARCALL_CORE_MODULE_VM_RECOVER_H_
 #define FARCALL_CORE_MODULE_VM_RECOVER_H_
 

@@ -11,12 +11,11 @@
 // Makes the signature of an export of a verified module. If the sidecar has types, they
 // must fit the calling convention. Otherwise the first source that fits it is taken:
 // iree.abi; sip with f; f; iree.abi.declaration; the asserts of the bytecode; only the
-// convention. The warning has the first of these problems: a source that was skipped,
-// and why, or a type for which the module has another one. With a `reason` the function
-// is listed, but not callable. With `machine_code` the function is not memory safe,
-// because kernels check nothing. `names`, if not NULL, are added to what the source
-// says, and must fit it. `budget` is what fc_vm_recover may spend; the caller resets
-// `scratch`.
+// convention. The warning has the first of these problems: a source that was skipped, and
+// why, or a type for which the module has another one. With a `reason` the function is
+// listed, but not callable. With `machine_code` the function is not memory safe, because
+// kernels check nothing. `names`, if not NULL, are added to what the source says, and
+// must fit it. `budget` is what fc_vm_recover may spend; the caller resets `scratch`.
 fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    const fc_vm_export_t *export,
                                    fc_str_t reason, bool machine_code,
