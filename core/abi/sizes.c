@@ -247,9 +247,30 @@ static fc_status_t read_wish(const fc_doc_t *doc, yyjson_val *object,
   return read_tolerance(doc, tolerance, &group->wish);
 }
 
+// What else Triton's dynamic_batching may say is refused: nobody should believe it.
+static fc_status_t refuse_delays(const fc_doc_t *doc, yyjson_val *object) {
+  static const char *const kNames[] = {"max_queue_delay_microseconds",
+                                       "preferred_batch_size",
+                                       "preserve_ordering",
+                                       "priority_levels",
+                                       "default_priority_level",
+                                       "default_queue_policy",
+                                       "priority_queue_policy"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
+    yyjson_val *value = yyjson_obj_get(object, kNames[i]);
+    const bool none = yyjson_is_uint(value) && !yyjson_get_uint(value);
+    if (!value || (i == 0 && none)) continue;
+    return fc_doc_fault(doc, kNames[i],
+                        "calls wait for no others here, and sizes are chosen "
+                        "by what they cost");
+  }
+  return FC_OK;
+}
+
 static fc_status_t read_members(reader_t *reader, yyjson_val *object,
                                 group_t *group) {
   yyjson_val *list, *batch = yyjson_obj_get(object, "batch");
+  FC_TRY(refuse_delays(&reader->doc, object));
   FC_TRY(fc_doc_array(&reader->doc, object, "functions", FC_SIZES_MAX, &list));
   if (batch && !yyjson_is_obj(batch)) {
     FC_TRY(read_wish(&reader->doc, object, group));

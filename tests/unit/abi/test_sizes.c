@@ -264,6 +264,9 @@ static void most_modules_have_none(void **state) {
 #define ONE "a tensor<1xf32> ->"
 #define EIGHT "b tensor<8xf32> ->"
 
+#define NO_DELAYS                                                     \
+  "calls wait for no others here, and sizes are chosen by what they " \
+  "cost"
 #define WANTED "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"exact\"}]"
 #define CANNOT                                                              \
   ": functions are batched that differ in the first dim of tensors alone, " \
@@ -462,6 +465,16 @@ static void what_does_not_fit_is_refused(void **state) {
        "[{\"name\":\"f\",\"batch\":{\"one\":\"a\",\"8\":\"b\"}}]",
        SAYS("0/batch", "it has functions by their number of rows, as in "
                        "{\"1\":\"f_bs1\",\"4\":\"f_bs4\"}")},
+      {"a delay",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],"
+       "\"max_queue_delay_microseconds\":100}]",
+       SAYS("0/max_queue_delay_microseconds", NO_DELAYS)},
+      {"sizes to wait for",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],"
+       "\"max_queue_delay_microseconds\":0,\"preferred_batch_size\":[8]}]",
+       SAYS("0/preferred_batch_size", NO_DELAYS)},
       {"no tolerance",
        {ONE, EIGHT},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"approximate\"}]",
