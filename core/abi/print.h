@@ -54,6 +54,9 @@ static inline bool fc_dim_is_sized(const fc_signature_t *signature,
 // "exact" or "approximate", which are proved; or "off: " and why not. If it is proved,
 // a call may have any number of rows.
 #define FC_BATCH_ATTR "batch"
+// How long calls wait for others, where anybody said so.
+#define FC_BATCH_DELAY_ATTR "max_queue_delay_microseconds"
+#define FC_BATCH_DELAY_MAX 1000000
 #define FC_BATCH_UNPROVED "unproved"
 #define FC_BATCH_EXACT "exact"
 #define FC_BATCH_APPROXIMATE "approximate"

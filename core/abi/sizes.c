@@ -21,6 +21,7 @@ typedef struct group_t {
   bool says;   // how many rows members have
   bool listed;
   uint8_t batch;  // fc_batch_wish_t
+  uint64_t delay_us;
   fc_sized_t wish;
   fc_signature_t *signature;
 } group_t;
@@ -188,6 +189,7 @@ static fc_status_t make_group(reader_t *reader, group_t *group,
                            .members = group->members,
                            .count = group->count,
                            .batch = group->batch,
+                           .delay_us = group->delay_us,
                            .found = !group->entry,
                            .rows = group->says ? group->rows : NULL};
   return fc_group_widen(&made, reader->names, reader->builder,
@@ -247,30 +249,34 @@ static fc_status_t read_wish(const fc_doc_t *doc, yyjson_val *object,
   return read_tolerance(doc, tolerance, &group->wish);
 }
 
-// What else Triton's dynamic_batching may say is refused: nobody should believe it.
-static fc_status_t refuse_delays(const fc_doc_t *doc, yyjson_val *object) {
-  static const char *const kNames[] = {"max_queue_delay_microseconds",
-                                       "preferred_batch_size",
-                                       "preserve_ordering",
-                                       "priority_levels",
-                                       "default_priority_level",
-                                       "default_queue_policy",
-                                       "priority_queue_policy"};
+// How long calls wait for others. What else Triton's dynamic_batching may say is refused:
+// nobody should believe it.
+static fc_status_t read_delay(const fc_doc_t *doc, yyjson_val *object,
+                              group_t *group) {
+  static const char *const kNames[] = {
+      "preferred_batch_size", "preserve_ordering",
+      "priority_levels",      "default_priority_level",
+      "default_queue_policy", "priority_queue_policy"};
+  yyjson_val *delay = yyjson_obj_get(object, FC_BATCH_DELAY_ATTR);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
-    yyjson_val *value = yyjson_obj_get(object, kNames[i]);
-    const bool none = yyjson_is_uint(value) && !yyjson_get_uint(value);
-    if (!value || (i == 0 && none)) continue;
+    if (!yyjson_obj_get(object, kNames[i])) continue;
     return fc_doc_fault(doc, kNames[i],
-                        "calls wait for no others here, and sizes are chosen "
-                        "by what they cost");
+                        "there is none here: sizes are chosen by what they "
+                        "cost, and calls as they came");
   }
-  return FC_OK;
+  group->delay_us = yyjson_get_uint(delay);
+  if (!delay ||
+      (yyjson_is_uint(delay) && group->delay_us <= FC_BATCH_DELAY_MAX)) {
+    return FC_OK;
+  }
+  return fc_doc_fault(doc, FC_BATCH_DELAY_ATTR, "must be 0 to %d",
+                      FC_BATCH_DELAY_MAX);
 }
 
 static fc_status_t read_members(reader_t *reader, yyjson_val *object,
                                 group_t *group) {
   yyjson_val *list, *batch = yyjson_obj_get(object, "batch");
-  FC_TRY(refuse_delays(&reader->doc, object));
+  FC_TRY(read_delay(&reader->doc, object, group));
   FC_TRY(fc_doc_array(&reader->doc, object, "functions", FC_SIZES_MAX, &list));
   if (batch && !yyjson_is_obj(batch)) {
     FC_TRY(read_wish(&reader->doc, object, group));

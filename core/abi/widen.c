@@ -533,6 +533,11 @@ static fc_status_t add_batch(const maker_t *maker) {
   if (status != FC_OK) return doc.err ? status : FC_OK;
   fc_builder_attr(maker->builder, FC_STR(FC_BATCH_ATTR),
                   FC_STR(FC_BATCH_UNPROVED));
+  if (maker->group->delay_us) {
+    char delay[24];
+    snprintf(delay, sizeof delay, "%" PRIu64, maker->group->delay_us);
+    fc_builder_attr(maker->builder, FC_STR(FC_BATCH_DELAY_ATTR), fc_str(delay));
+  }
   return FC_OK;
 }
 

@@ -15,6 +15,7 @@ typedef struct fc_group_t {
   uint32_t count;  // 2 to FC_SIZES_MAX
   // Whether its rows may be batched (then FC_BATCH_ATTR is set); a fc_batch_wish_t.
   uint8_t batch;
+  uint64_t delay_us;    // FC_BATCH_DELAY_ATTR
   bool found;           // by its name, nobody declared it
   const int64_t *rows;  // that each member is said to have; NULL: nobody says
 } fc_group_t;

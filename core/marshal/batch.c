@@ -76,6 +76,12 @@ fc_batch_t *fc_batch_create(const fc_signature_t *signature,
       fc_alloc(allocator, sizeof *batch + count * sizeof *batch->buckets);
   if (!batch) return NULL;
   while (signature->sizes[batch->name] < 0) batch->name++;
+  const fc_str_t delay =
+      fc_signature_attr(signature, FC_STR(FC_BATCH_DELAY_ATTR));
+  for (size_t i = 0; i < delay.size; i++) {
+    batch->delay_ns = batch->delay_ns * 10 + (uint64_t)(delay.data[i] - '0');
+  }
+  batch->delay_ns *= 1000;
   for (uint32_t row = 0; row < count; row++) {
     const int64_t rows =
         signature->sizes[row * (size_t)signature->dim_name_count + batch->name];

@@ -43,7 +43,8 @@ struct fc_batch_t {
   // A row was another beside others: each call of a bucket is one of the smallest, as in
   // what rows were compared with. Set at any time; relaxed.
   _Atomic(bool) apart;
-  uint32_t name;  // of the dim that says how many rows there are
+  uint64_t delay_ns;  // how long a call waits for others; 0: not at all
+  uint32_t name;      // of the dim that says how many rows there are
   uint32_t count;
   fc_bucket_t buckets[];  // by their rows
 };

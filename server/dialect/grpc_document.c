@@ -188,13 +188,13 @@ static fc_status_t put_gathered(fc_text_t *text, fc_status_t status,
   return status;
 }
 
-// ModelDynamicBatching: {1 preferred_batch_size}; nobody waits.
+// ModelDynamicBatching: {1 preferred_batch_size, 2 max_queue_delay_microseconds}
 static fc_status_t put_sizes(const fc_batch_t *batch, fc_sink_t *sink,
                              fc_error_t *err) {
   for (uint32_t i = 0; i < batch->count; i++) {
     FC_TRY(fc_proto_put_value(sink, 1, (uint64_t)batch->buckets[i].rows, err));
   }
-  return FC_OK;
+  return fc_proto_put_value(sink, 2, batch->delay_ns / 1000, err);
 }
 
 // ModelConfig. Its length stands in front of it, so it is gathered first.

@@ -86,7 +86,6 @@ bool fc_oip_joins(const fc_generation_t *generation) {
   return policy && policy->batch != FC_BATCH_CALLS_OFF;
 }
 
-// As Triton has it: sizes that are worth waiting for, and that nobody waits.
 static fc_status_t write_batching(const fc_function_t *function,
                                   fc_sink_t *sink, fc_error_t *err) {
   const fc_batch_t *batch = function->plan->batch;
@@ -96,7 +95,8 @@ static fc_status_t write_batching(const fc_function_t *function,
     FC_TRY(fc_json_print(sink, err, "%s%ld", i ? "," : "",
                          batch->buckets[i].rows));
   }
-  return fc_json_print(sink, err, "],'max_queue_delay_microseconds':0}");
+  return fc_json_print(sink, err, "],'max_queue_delay_microseconds':%lu}",
+                       batch->delay_ns / 1000);
 }
 
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,

@@ -16,6 +16,27 @@ uint8_t fc_mates_most(const fc_module_t *module, size_t function,
   return rows < FC_BATCH_CALLS ? (uint8_t)rows : FC_BATCH_CALLS;
 }
 
+bool fc_mates_wait(fc_pool_t *pool, const fc_module_queue_t *queue,
+                   fc_job_t *job) {
+  const uint32_t function = job->call.function;
+  const fc_cost_t *cost = &queue->costs[function];
+  const fc_batch_t *batch =
+      fc_module_function(queue->module, function)->plan->batch;
+  if (FC_LIKELY(!batch || !batch->delay_ns) ||
+      queue->waiting >= cost->together) {
+    return false;
+  }
+  const uint64_t now_ns = fc_clock_ns();
+  if (!job->held_ns) job->held_ns = now_ns;
+  const uint64_t end_ns = job->held_ns + batch->delay_ns;
+  if (now_ns >= end_ns ||
+      !fc_cost_allows(cost, job->call.deadline_ns, end_ns)) {
+    return false;
+  }
+  fc_pool_note_due(pool, end_ns);
+  return true;
+}
+
 bool fc_mates_join(fc_module_queue_t *queue, const fc_job_t *first,
                    const fc_job_t *last, fc_job_t *job, uint64_t now_ns) {
   const fc_cost_t *cost = &queue->costs[first->call.function];

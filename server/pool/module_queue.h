@@ -53,6 +53,10 @@ static inline bool fc_mates_may_join(const fc_module_queue_t *queue,
          !job->claim && !job->call.parts && !job->call.flags &&
          job->call.rows != FC_ROWS_PROVE;
 }
+// Tells whether the call, which others may join, waits for them, as its module says: until
+// they are as many as may be, and only where its deadline allows it.
+bool fc_mates_wait(fc_pool_t *pool, const fc_module_queue_t *queue,
+                   fc_job_t *job);
 // If allowed, gives the host a call to be begun with `first`, after `last`.
 bool fc_mates_join(fc_module_queue_t *queue, const fc_job_t *first,
                    const fc_job_t *last, fc_job_t *job, uint64_t now_ns);

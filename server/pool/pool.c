@@ -316,6 +316,9 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   const fc_ahead_t ahead = ahead_of(queue, job);
   fc_error_t *error = &pool->failure.error;
   fc_host_t *host = queue->host;
+  if (FC_UNLIKELY(ahead == FC_AHEAD_NONE) && fc_mates_wait(pool, queue, job)) {
+    return false;
+  }
   const bool refused =
       FC_UNLIKELY(job->claim) && job->claim->class_->refuse(job->claim, error);
   const fc_offer_t offer = refused

@@ -331,6 +331,22 @@ def test_a_batch_that_differs_is_the_last(process_server, tmp_path):
     assert server.call("m/f", [rows]).json["results"] == [alone]
 
 
+def test_a_module_may_have_calls_wait_for_others(process_server, tmp_path):
+    compile_rows(tmp_path, sizes=(1, 4))
+    sidecar = tmp_path / "m.farcall.json"
+    document = json.loads(sidecar.read_text())
+    document["sizes"] = [{"name": "f", "max_queue_delay_microseconds": 2000}]
+    sidecar.write_text(json.dumps(document))
+    server = process_server(*BUSY, tmp_path)
+    config = server.get("/v2/models/m.f/config").json["dynamic_batching"]
+    assert config == {"preferred_batch_size": [1, 4], "max_queue_delay_microseconds": 2000}
+    recorder = Recorder(server)
+    for first in range(20, 60):
+        recorder.call("m/f", row(first))
+    load(server, recorder, tmp_path / "cases", 1000)
+    assert number(server, "farcall_batched_calls_total", "m/f") > 0
+
+
 @pytest.mark.parametrize("all_of_them, one", [("off", "auto"), ("auto", "off")])
 def test_a_module_has_a_word_of_its_own(process_server, tmp_path, all_of_them, one):
     folder = tmp_path / "modules"

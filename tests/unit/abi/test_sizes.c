@@ -264,9 +264,9 @@ static void most_modules_have_none(void **state) {
 #define ONE "a tensor<1xf32> ->"
 #define EIGHT "b tensor<8xf32> ->"
 
-#define NO_DELAYS                                                     \
-  "calls wait for no others here, and sizes are chosen by what they " \
-  "cost"
+#define NO_DELAYS                                                \
+  "there is none here: sizes are chosen by what they cost, and " \
+  "calls as they came"
 #define WANTED "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"exact\"}]"
 #define CANNOT                                                              \
   ": functions are batched that differ in the first dim of tensors alone, " \
@@ -468,8 +468,13 @@ static void what_does_not_fit_is_refused(void **state) {
       {"a delay",
        {ONE, EIGHT},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],"
-       "\"max_queue_delay_microseconds\":100}]",
-       SAYS("0/max_queue_delay_microseconds", NO_DELAYS)},
+       "\"max_queue_delay_microseconds\":1000001}]",
+       SAYS("0/max_queue_delay_microseconds", "must be 0 to 1000000")},
+      {"a delay that is no number",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],"
+       "\"max_queue_delay_microseconds\":\"1\"}]",
+       SAYS("0/max_queue_delay_microseconds", "must be 0 to 1000000")},
       {"sizes to wait for",
        {ONE, EIGHT},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],"

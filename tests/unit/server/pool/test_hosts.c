@@ -21,6 +21,7 @@
 #include "dialect/native.h"
 #include "helpers/files.h"
 #include "helpers/test.h"
+#include "marshal/batch.h"
 #include "modules/demand.h"
 #include "modules/modules.h"
 #include "modules/trial.h"
@@ -1916,6 +1917,63 @@ static void quick_calls_keep_nobody_waiting(void **state) {
   }
 }
 
+// A call waits for others until there are enough, for as long as its module says, and only
+// where its deadline allows that.
+static void a_call_waits_for_others_as_long_as_its_module_says(void **state) {
+  (void)state;
+  enum { DELAY_MS = 300000, LATE_MS = 100 * DELAY_MS };
+  static const struct {
+    const char *name;
+    int calls;
+    uint64_t deadline_ms, pass_ms;
+    uint32_t running;
+  } rows[] = {{"nobody comes", 1, LATE_MS, DELAY_MS / 2, 0},
+              {"nobody has come", 1, LATE_MS, DELAY_MS + 1, 1},
+              {"one comes", 2, LATE_MS, 0, 2},
+              {"its deadline comes first", 1, DELAY_MS, 0, 1}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    static fc_batch_t batch;
+    fc_module_t *module;
+    fc_job_t jobs[2];
+    enter(&house, FC_ISOLATION_THREAD, 0);
+    const uint32_t index = add_gated(&house, "vm", &module);
+    const fc_function_t *function = fc_module_find(module, FC_STR("s_i32"));
+    fc_plan_t *plan = (fc_plan_t *)(uintptr_t)function->plan;
+    batch = (fc_batch_t){.delay_ns = DELAY_MS * MS};
+    plan->batch = &batch;
+    house.pool.queues[index]->costs[function->index] =
+        (fc_cost_t){.together = 2, .average_ns = MS};
+    house.hear = hear_stuck;
+    heard = 0;
+    sem_init(&gate, 0, 2);
+    atomic_store(&gated, 0);
+    for (int i = 0; i < row->calls; i++) {
+      jobs[i] =
+          make_job(&house, index, (uint32_t)function->index, FC_STR("[21]"), 0);
+      jobs[i].limit_ns = jobs[i].call.deadline_ns =
+          fc_clock_ns() + row->deadline_ms * MS;
+      fc_pool_enqueue(&house.pool, &jobs[i]);
+    }
+    fc_pool_flush(&house.pool);
+    if (row->pass_ms) {
+      assert_int_equal(fc_pool_running(&house.pool), 0);
+      assert_in_range(fc_pool_due_ns(&house.pool, 0), 1,
+                      jobs[0].held_ns + DELAY_MS * MS);
+      atomic_fetch_add(&ahead_ns, row->pass_ms * MS);
+      fc_pool_flush(&house.pool);
+    }
+    assert_int_equal(fc_pool_running(&house.pool), row->running);
+    atomic_fetch_add(&ahead_ns, DELAY_MS * MS);
+    while (heard < (unsigned)row->calls) turn(&house);
+    house.hear = NULL;
+    plan->batch = NULL;
+    fc_module_release(module);
+    leave(&house);
+    atomic_store(&ahead_ns, 0);
+  }
+}
+
 // Machine code that goes on past the deadlines of a batch has one thread, whoever of the
 // batch is late. A .so has no batches.
 static void a_batch_loses_its_thread_once(void **state) {
@@ -2580,6 +2638,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_module_is_hosted_as_it_was_opened),
       FC_TEST(quick_calls_keep_nobody_waiting),
       FC_TEST(a_batch_loses_its_thread_once),
+      FC_TEST(a_call_waits_for_others_as_long_as_its_module_says),
       FC_TEST(a_turn_that_ends_is_paid_for),
       FC_TEST(a_turn_that_nobody_waits_for_is_paid_for),
       FC_TEST(a_thread_turns_for_nobody_and_is_paid_for),
