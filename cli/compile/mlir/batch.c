@@ -94,7 +94,9 @@ static bool read_function(batching_t *it,
     return false;
   }
   at = fc_source_skip_blank(text, at);
-  if (!fc_str_equal(fc_lex_part(text, at, at + 2), FC_STR("->"))) return false;
+  if (fc_lex_char(text, at) != '-' || fc_lex_char(text, at + 1) != '>') {
+    return false;
+  }
   at = fc_source_skip_blank(text, at + 2);
   const bool read =
       fc_lex_char(text, at) == '('

@@ -71,6 +71,8 @@ static const batch_row_t kRows[] = {
     {"a string", "\"func.func @f(%a: " IN("?") ") -> " IN("?") " {\"", "4",
      NULL},
     {"cut off", "func.func @f(%a: tensor<?x", "4", NULL},
+    {"cut off behind the arguments", "func.func @f(%a: " IN("?") ")", "4",
+     NULL},
     {"cut off behind the arrow", "func.func @f(%a: " IN("?") ") -> (", "4",
      NULL},
     {"nothing", "", "4", NULL},
