@@ -14,7 +14,9 @@
  *
  * With BATCHES two calls that wait may be given together, as a batch: the worker begins both
  * before it finishes either. A batch that ends its worker is made again, call by call; that
- * is the one case in which a call begins a second time.
+ * is the one case in which a call begins a second time. It may also hang, whoever waits for
+ * it: when its time is over, its worker is killed. A call whose deadline passes, or whose
+ * client leaves, leaves a batch to the other.
  *
  * Each -DMUTANT_X is a mistake somebody could make; `run` checks that none of
  * them passes.
@@ -53,6 +55,7 @@ bool eventfd;
 bool alive = true;
 bool dying;                 /* a SIGKILL is on its way or has struck */
 bool exited;                /* the pidfd is readable */
+bool hung;                  /* a batch goes on for ever: its time is over */
 byte arrived;               /* calls that clients have sent */
 byte deaths;
 byte takings;
@@ -159,7 +162,7 @@ active proctype worker() {
   bool rung, wanted;
 #ifdef BATCHES
   byte mate;
-  bool mate_wanted;
+  bool mate_wanted, hangs;
 #endif
 end:
   do
@@ -176,6 +179,10 @@ end:
            :: has_mate[turn] ->
              assert(state[1 - turn] == READY);
              take_mate(1 - turn);
+             if
+             :: !hangs -> hangs = true; hung = true; (false)
+             :: true
+             fi;
              finish(turn, call, wanted);
              finish(1 - turn, mate, mate_wanted)
            :: else ->
@@ -207,7 +214,7 @@ end_asleep:
          fi
       od
     } unless { dying };
-    d_step { alive = false; dying = false; exited = true }
+    d_step { alive = false; dying = false; hung = false; exited = true }
   od
 }
 
@@ -471,12 +478,23 @@ inline expire_slot(s) {
     job[s] = NONE;
 #endif
     if
+#ifdef BATCHES
+    :: batched[s] && batched[1 - s] && job[1 - s] != NONE
+#endif
     :: !dying -> dying = true; deaths++
     :: else
     fi
   }
 }
 inline expire() {
+#if defined(BATCHES) && !defined(MUTANT_BATCH_THAT_HANGS_IS_LEFT_ALONE)
+  d_step {
+    if
+    :: hung -> dying = true
+    :: else
+    fi
+  }
+#endif
   if
   :: expire_slot(0)
   :: expire_slot(1)
@@ -510,7 +528,7 @@ active proctype loop() {
       :: state[1] == DONE
 #endif
       :: else ->  /* epoll_wait; the last condition ends the test */
-        (eventfd || exited || admitted < arrived || answered == CALLS)
+        (eventfd || exited || hung || admitted < arrived || answered == CALLS)
       fi
     fi;
     loop_asleep = false;
