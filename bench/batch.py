@@ -169,7 +169,7 @@ def analyze(server, case, form, connections):
     if not config["max_batch_size"]:
         options = [*options, *(word for name, value in case.inputs.items() for word in (
             "--shape", f"{name}:{','.join(map(str, value.shape))}"))]
-    return clients.analyze(server, case.name, options, connections)
+    return clients.analyze(server, "http", case.name, options, connections)
 
 
 def measure(servers, cases):
