@@ -184,7 +184,7 @@ def measure_one(peer, server, case, form, count):
 
 
 def measure(servers, cases):
-    """{(model, form, clients, server): rows of calls/s, p50, p99}, and what was left out."""
+    """{(model, form, clients, server): rows of calls/s, p50, p99, CPU}, what was left out."""
     found, left_out = {}, {}
     for case in cases:
         for form in FORMS:
@@ -238,10 +238,12 @@ def print_table(found, left_out, case, form, servers):
             f"{rate:9.0f} {late:7.2f}" if rate else f"{'none':>9} {'':7}"
             for rate, late in cells))
     for peer in servers:
-        ratios = [ratio(found, case.name, form, count, peer) for count in CLIENTS]
-        if peer != "farcalld" and any(ratios):
+        rates, costs = ([ratio(found, case.name, form, count, peer, at)
+                         for count in CLIENTS] for at in (0, 3))
+        if peer != "farcalld" and any(rates):
             print(f"  {'times ' + peer:14}" + "".join(
-                f"{each or 0:9.2f} {'':7}" for each in ratios))
+                f"{rate or 0:9.2f} {1 / cost if cost else 0:7.2f}"
+                for rate, cost in zip(rates, costs)))
 
 
 # A model, its form, and how many times the rows of --batch=off it must have at 16 clients.
