@@ -35,6 +35,8 @@ from reloading import Numbered
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("FARCALL_BIN_DIR", ROOT / "build/dev/bin"))
+# -DFARCALL_HTTP2=OFF has none of it.
+HTTP2 = b"nghttp2_session_server_new" in (BIN / "farcalld").read_bytes()
 SAMPLES = ROOT / "tests/modules/mlir"
 # The modules whose every function is called. `faults` and `stack` hold what
 # ends a process; they are compiled, but served only where a test says so.

@@ -15,7 +15,7 @@ import zlib
 import numpy
 import pytest
 
-from conftest import BIN, ROOT
+from conftest import BIN, HTTP2, ROOT
 from oip_calls import RANDOM, TYPES, infer, same_bits, split, values_of
 
 MODULES = BIN.parent / "tests/modules/native"
@@ -218,7 +218,7 @@ FACES = {
 }
 
 
-# Those of FARCALL_CLIENTS, if that is set.
+# Those of FARCALL_CLIENTS, if that is set, of a farcalld that has HTTP/2.
 GRPC_FACES = ["gRPC raw", "gRPC fields", "gRPC raw, gzip", "TF over gRPC", "TF over gRPC, fields"]
 
 
@@ -226,7 +226,7 @@ GRPC_FACES = ["gRPC raw", "gRPC fields", "gRPC raw, gzip", "TF over gRPC", "TF o
 def grpc_faces(server):
     """The faces of gRPC, by one program for all calls."""
     folder = os.environ.get("FARCALL_CLIENTS")
-    if not folder:
+    if not (folder and HTTP2):
         yield {}
         return
     with subprocess.Popen(

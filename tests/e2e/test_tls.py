@@ -22,7 +22,7 @@ import urllib.request
 import pytest
 
 from certificates import KEYS, Authority, openssl
-from conftest import BIN, RELEASES, Peer, Reply, Server, end_servers
+from conftest import BIN, HTTP2, RELEASES, Peer, Reply, Server, end_servers
 from console import user_environment
 from otlp import Collector, attributes
 from processes import children_of
@@ -135,7 +135,8 @@ def s_client(server, *words, text=b"", check=False):
     (["-tls1_3", "-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"],
      "TLS_CHACHA20_POLY1305_SHA256", None),
     (["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA256"], None, "cipher"),  # CBC
-    (["-alpn", "http/1.1"], "http/1.1", None), (["-alpn", "http/1.1,h2"], "ALPN protocol: h2", None),
+    (["-alpn", "http/1.1"], "http/1.1", None),
+    (["-alpn", "http/1.1,h2"], f"ALPN protocol: {'h2' if HTTP2 else 'http/1.1'}", None),
     (["-alpn", "h3"], None, "alpn")],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value))
 def test_versions_ciphers_and_protocols(start, files, authority, words, spoken,
