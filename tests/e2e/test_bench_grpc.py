@@ -24,7 +24,7 @@ def calls_of(server):
 
 @contextlib.contextmanager
 def between(address, spare, last):
-    """A proxy of connections that breaks each but the first `spare` after 3000 bytes of the
+    """A proxy of connections that breaks each but the first `spare` after 600 bytes of the
     server: these end with `last`."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -48,7 +48,7 @@ def between(address, spare, last):
                 client, _ = listener.accept()
                 host, port = address.rsplit(":", 1)
                 server = socket.create_connection((host, int(port)))
-                limit = 3000 if count >= spare else 0
+                limit = 600 if count >= spare else 0
                 for each in ((client, server, 0), (server, client, limit)):
                     threading.Thread(target=pass_on, args=each, daemon=True).start()
                 count += 1
