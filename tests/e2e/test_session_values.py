@@ -352,6 +352,15 @@ def test_lists_stay(serve, iree, tmp_path):
     assert boxed(session, server) == [{"ref": "l", "type": unknown}]
     assert tensor_of(server, session) == [[3.0, 5.0]]
     assert call(server, session, "boxed/number", '[{"ref":"l"}]').json["results"] == [7]
+    # A loop has it in each step, and keeps what its last one makes.
+    steps = call(server, session, "boxed/number?iterate", json.dumps(
+        {"args": [{"ref": "l"}], "repeat": {"times": 2}})).body.decode().splitlines()
+    assert [json.loads(each)["results"] for each in steps[:2]] == [[7], [7]]
+    assert call(server, session, "boxed/boxed?iterate", json.dumps(
+        {"args": [[9, 9], 7], "repeat": {"times": 2},
+         "options": {"keep": {"0": "last"}}})).status == 200
+    assert call(server, session, "boxed/tensor", '[{"ref":"last"}]').json["results"] == [
+        [18.0, 18.0]]
     path = value(session, "l", "boxed")
     read_back = read(server, path)
     assert read_back["list"][1] == BOXED["list"][1]
