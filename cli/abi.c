@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall abi: the function metadata of module files, as text, written and read
-// without a module.
+// farcall abi: converts the function metadata of module files from and to text. Needs no
+// module.
 #include "farcall/abi.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ static fc_status_t parse_declaration(const fc_args_t *args, fc_str_t text,
 typedef struct fc_abi_format_t {
   const char *name;
   fc_abi_parse_t parse;
-  fc_abi_mangle_t mangle;  // NULL: nothing writes this form
+  fc_abi_mangle_t mangle;  // NULL: this form cannot be written
 } fc_abi_format_t;
 
 static const fc_abi_format_t kFormats[] = {
@@ -146,7 +146,7 @@ int fc_verb_abi(const fc_args_t *args) {
     if (fc_file_read(args->arena, "/dev/stdin", &text, &err)) {
       return fc_complain(FC_EXIT_DATA, "%s", err.message);
     }
-    // echo and editors end a text with a line feed that is not part of it.
+    // echo and editors end a text with a line feed that is not part of the text.
     if (fc_str_ends(text, FC_STR("\n"))) text.size--;
   }
   return run(args, format, mangle, text);

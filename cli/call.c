@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall call, and farcall profile with --server: one function of a server. The
-// document is the one `run` takes.
+// farcall call, and farcall profile with --server: call one function of a server. The
+// document is the same as for `run`.
 #include <stdio.h>
 
 #include "file.h"
@@ -33,8 +33,8 @@ static void print_file(const char *option, const char *name) {
   putchar(' ');
 }
 
-// Everybody on the machine can read the arguments of a program, but not those of a
-// command that is part of the shell: curl reads the token from printf.
+// Everybody on the machine can read the arguments of a program, but not those of a shell
+// builtin. So curl reads the token from printf.
 static void print_token(const fc_args_t *args) {
   const char *option = fc_args_get(args, FC_OPTION_TOKEN, "");
   fputs("printf 'Authorization: Bearer %s\\n' \"$", stdout);
@@ -63,8 +63,8 @@ static int print_curl(const fc_args_t *args, const fc_remote_t *server,
   print_file("--key", server->rules.key);
   print_word(url);
   fputs(" --data-binary ", stdout);
-  // A text that begins with '@' names a file, for curl as for farcall. No
-  // document begins so. Standard input has the token, if there is one.
+  // A text that begins with '@' names a file, for curl as for farcall; no document begins
+  // with it. If there is a token, standard input has the token.
   const bool is_file =
       json[0] == '@' && !iterates(args) &&
       (!server->authorization || strcmp(json, "@/dev/stdin") != 0);
@@ -96,7 +96,7 @@ static int make_document(const fc_args_t *args, const char *target,
   return exit_code;
 }
 
-// The verb profile shows the profile alone; call prints the results too.
+// The verb profile shows only the profile; call also prints the results.
 static int print_profiled(const fc_args_t *args, fc_str_t answer) {
   fc_str_t profile;
   if (!fc_output_take_profile(args->arena, &answer, &profile)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs that change what a server serves: load, unload, reload, promote,
-// rollback.
+// The verbs that change the modules of a server: load, unload, reload, promote, rollback.
 #include <inttypes.h>
 
 #include "file.h"
@@ -44,8 +43,8 @@ static void print_decision(yyjson_val *root) {
            : "; the server forgets this at its end (--state-dir)");
 }
 
-// Prints the answer, which is one of three: what was decided (promote, rollback), a
-// module's document (load, unload, reload of one), or counts (reload of all).
+// Prints the answer. It is a decision (promote, rollback), a module's document (load,
+// unload, reload of one), or counts (reload of all).
 static int print(const fc_reply_t *answer) {
   yyjson_doc *doc = answer->is_json
                         ? yyjson_read(answer->body.data, answer->body.size, 0)
@@ -107,7 +106,7 @@ static int change_module(const fc_args_t *args) {
   return change_named(args, FC_STR("{}"));
 }
 
-// The alias is put into the JSON as it is. One that would need escapes is not valid
+// The alias is put into the JSON unescaped. An alias that needs escapes is not valid
 // anyway: the server refuses it and says what an alias is.
 static int change_alias(const fc_args_t *args) {
   if (args->word_count != 1 && args->word_count != 2) {

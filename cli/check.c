@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both sides are written as nested lists, whatever form they came in, and then compared
-// as `farcall test` does it.
+// Both sides are written as nested lists, whatever their form was, and then compared as
+// in `farcall test`.
 #include "check.h"
 
 #include <inttypes.h>
@@ -44,12 +44,12 @@ const char *fc_check_text(fc_arena_t *arena, const fc_comparison_t *found,
 // ---------------------------------------------------------------------------
 // What is expected
 
-// iree-run-module writes "(ignored)".
+// iree-run-module writes "(ignored)" for a value that is not checked.
 static bool is_anything(const char *value) {
   return !*value || !strcmp(value, "(ignored)");
 }
 
-// Writes the JSON of one value with its tensors as nested lists.
+// Writes the JSON of one value, with its tensors as nested lists.
 static fc_status_t put_nested(fc_arena_t *arena, fc_str_t json, fc_sink_t *sink,
                               fc_error_t *err) {
   fc_json_reader_t reader;
@@ -110,7 +110,7 @@ static fc_status_t fail_count(size_t expected, size_t got, fc_error_t *err) {
                  "there are %zu results, and %zu --expected", got, expected);
 }
 
-// Writes {"results":[…]} with null for those that may be anything.
+// Writes {"results":[…]}, with null for results that may have any value.
 static fc_status_t put_answer(const fc_args_t *args, fc_str_t answer,
                               fc_sink_t *sink, fc_error_t *err) {
   fc_json_reader_t reader;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the verbs of `farcall` share: exit codes, the one way to complain, the
-// parsed command line, an arena that lives as long as the process. One thread.
+// Shared by the verbs of `farcall`: exit codes, the function that reports errors, the
+// parsed command line, and an arena that lives as long as the process. One thread.
 #ifndef FARCALL_CLI_CLI_H_
 #define FARCALL_CLI_CLI_H_
 
@@ -9,9 +9,9 @@
 
 #include "farcall/base.h"
 
-// The exit codes of every verb but diff, whose codes are those of diff(1) (docs/cli.md).
-// FC_EXIT_FAILED is also for a test that fails, and for memory or standard output that
-// gives out.
+// The exit codes of every verb except diff, whose codes are those of diff(1)
+// (docs/cli.md). FC_EXIT_FAILED is also used for a failed test, for a lack of memory, and
+// if standard output cannot be written.
 enum {
   FC_EXIT_OK = 0,
   FC_EXIT_FAILED = 1,        // the module or the server answered an error
@@ -20,22 +20,21 @@ enum {
   FC_EXIT_UNAVAILABLE = 69,  // the server or a tool cannot be reached
 };
 
-// Prints text that a server or a module file brought. Control characters, which
-// could command the terminal, become \u001b and the like, but newline and tab
-// stay. JSON reads the escapes as the same characters.
+// Prints text from a server or a module file. Control characters, which could command the
+// terminal, are printed as \u001b etc., except newline and tab. JSON reads these escapes
+// as the same characters.
 void fc_show(FILE *stream, fc_str_t text);
-// Prints `text` on stdout. Newlines and tabs are escaped as well, so that a
-// name is one line.
+// Prints `text` on stdout. Newlines and tabs are escaped too, so that a name is one line.
 void fc_show_text(const char *text);
 
 // Writes the line `farcall: MESSAGE` to stderr, escaped as fc_show does, and
 // returns `exit_code`.
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
-// Complains about a call that was refused: the HTTP status (0: there was no
-// server), the code, what is wrong with `hint` added to it, and where in the
-// document: the pointer or, if that is empty and the code begins with json_, the byte
-// offset unless it is FC_NO_OFFSET. Where stderr has colours, a second line names
-// `farcall explain` for a code that is in its list. Returns FC_EXIT_FAILED.
+// Reports a failed call: the HTTP status (0: there was no server), the code, the detail
+// with `hint` added, and the place in the document. The place is the pointer; if that is
+// empty and the code begins with json_, it is the byte offset, unless that is
+// FC_NO_OFFSET. If stderr has colours, a second line names `farcall explain` for a code
+// in its list. Returns FC_EXIT_FAILED.
 int fc_complain_call(int http_status, const char *code, const char *detail,
                      const char *hint, const char *pointer,
                      uint64_t byte_offset);
@@ -56,7 +55,7 @@ typedef enum fc_cli_option_t {
 
 typedef struct fc_verb_info_t {
   const char *name;
-  const char *words;  // what follows, as --help shows it
+  const char *words;  // the words after the verb, as --help shows them
   const char *summary;
 } fc_verb_info_t;
 
@@ -79,7 +78,7 @@ typedef struct fc_flag_t {
   const char *value;  // NULL when the option takes none
 } fc_flag_t;
 
-// One parsed command line. Everything points into argv or the arena.
+// One parsed command line. All pointers lead into argv or the arena.
 typedef struct fc_args_t {
   fc_arena_t *arena;
   fc_verb_t verb;
@@ -91,24 +90,24 @@ typedef struct fc_args_t {
   size_t passed_count;
 } fc_args_t;
 
-// Parses what follows the verb. When it returns false it has complained and the
-// exit code is FC_EXIT_USAGE.
+// Parses the words after the verb. False: it has complained, and the exit code is
+// FC_EXIT_USAGE.
 bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
                    fc_args_t *out_args);
 bool fc_args_has(const fc_args_t *args, fc_cli_option_t option);
-// The last value given, else `otherwise`.
+// Returns the last value given, else `otherwise`.
 const char *fc_args_get(const fc_args_t *args, fc_cli_option_t option,
                         const char *otherwise);
-// The verb of that name. When there is none, complains with a hint and returns
+// Returns the verb with this name. If there is none, complains with a hint and returns
 // FC_VERB_COUNT.
 fc_verb_t fc_verb_find(const char *name);
 const char *fc_verb_name(fc_verb_t verb);
 
-// `farcall --help` (verb FC_VERB_COUNT) and `farcall VERB --help`, to stdout.
+// Print `farcall --help` (verb FC_VERB_COUNT) or `farcall VERB --help` on stdout.
 void fc_print_help(fc_verb_t verb);
 
-// The name of `names` nearest to `text`, NULL when none is so near that `text`
-// may be a slip.
+// Returns the one of `names` that is nearest to `text`; NULL if none is so near that
+// `text` could be a misspelling.
 const char *fc_nearest(const char *text, const char *const *names,
                        size_t count);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP client: getaddrinfo, one socket, one deadline for all that is done
-// with it, and llhttp to read the answer. Every part of an answer is bounded,
-// because the other side may be something else than farcalld.
+// The HTTP client: getaddrinfo, one socket, one deadline for the whole exchange, and
+// llhttp to read the answer. Every part of an answer is limited, because the server may
+// not be a farcalld.
 #include "client.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 #define HEAD_LIMIT ((size_t)64 << 10)
 #define UNIX_SCHEME "unix:"
 
-// A scheme, and what is spoken by it.
+// A URL scheme, and its protocol.
 static const struct {
   const char *text;
   const char *port;
@@ -213,8 +213,8 @@ static fc_status_t lost_errno(const fc_client_exchange_t *exchange,
   return lost_begin(exchange, late);
 }
 
-// Waits until the socket is ready. False at the deadline, with errno ETIMEDOUT,
-// and when poll fails.
+// Waits until the socket is ready. False: the deadline has passed (errno ETIMEDOUT), or
+// poll failed.
 static bool wait_for(const fc_client_exchange_t *exchange, int file,
                      short events, short *out_events) {
   for (;;) {
@@ -242,8 +242,8 @@ static bool connect_one(const fc_client_exchange_t *exchange, int file,
   short events;
   int reason = 0;
   socklen_t size = sizeof reason;
-  // The queue of a Unix socket may be full. Nothing tells when it no longer is, so
-  // connecting is tried again until the deadline.
+  // The queue of a Unix socket may be full, and no event reports when it has room again.
+  // So connecting is tried again until the deadline.
   while (connect(file, address->ai_addr, address->ai_addrlen)) {
     if (errno == EINPROGRESS) break;
     if (errno != EAGAIN || is_late(exchange)) return false;
@@ -341,9 +341,9 @@ fc_status_t fc_server_connect(const fc_remote_t *server, fc_wire_t *out_wire,
   return open_server(&exchange, out_wire);
 }
 
-// Sends `data`. False when not all was sent: the server has closed, took nothing until
-// the deadline, or answered before it read the whole body (413). The caller goes on to
-// read the answer, which says what is wrong.
+// Sends `data`. False: not everything was sent, because the server has closed, accepted
+// nothing until the deadline, or answered before it read the whole body (413). The caller
+// then reads the answer, which gives the reason.
 static bool send_all(const fc_client_exchange_t *exchange, fc_wire_t *wire,
                      fc_str_t data) {
   short events;
@@ -363,14 +363,14 @@ static bool send_all(const fc_client_exchange_t *exchange, fc_wire_t *wire,
 // ---------------------------------------------------------------------------
 // The answer
 
-// Appends to `text`, which keeps its first TYPE_SIZE bytes; *size counts all of them.
+// Appends to `text`, which keeps only its first TYPE_SIZE bytes; *size counts all bytes.
 static void append(char *text, size_t *size, const char *data, size_t more) {
   for (size_t i = 0; i < more; i++, ++*size) {
     if (*size < TYPE_SIZE) text[*size] = data[i];
   }
 }
 
-// True for application/json and application/problem+json, whatever follows them.
+// True for application/json and application/problem+json, with any parameters.
 static bool is_json(const fc_client_exchange_t *exchange) {
   return is_word(exchange->type, exchange->type_size, "application/json") ||
          is_word(exchange->type, exchange->type_size,
@@ -383,7 +383,7 @@ static bool is_plain(const fc_client_exchange_t *exchange) {
                  "application/schema+json");
 }
 
-// Is the answer wanted whole, however long it is?
+// Must the whole answer be read, however long it is?
 static bool is_whole(const fc_client_exchange_t *exchange) {
   const char *type = exchange->server->type;
   return is_json(exchange) ||
@@ -437,7 +437,7 @@ static int lost_large(fc_client_exchange_t *exchange, const char *what) {
   return -1;
 }
 
-// Hands on what is whole of the lines that came, and keeps the rest.
+// Passes on the complete lines that came, and keeps the rest.
 static int give_lines(fc_client_exchange_t *exchange, fc_str_t data) {
   fc_text_t *kept = &exchange->body;
   size_t whole = data.size;
@@ -498,8 +498,8 @@ static fc_status_t receive_block(fc_client_exchange_t *exchange,
   if (exchange->refused) return FC_UNAVAILABLE;  // a callback wrote the error
   if (!size) return lost_begin(exchange, "the connection was closed");
   if (code != HPE_OK) return lost_begin(exchange, "that is not HTTP");
-  // Heads, trailer fields and chunk sizes together may be larger than
-  // HEAD_LIMIT only by as much as there is body.
+  // Heads, trailer fields and chunk sizes together may exceed HEAD_LIMIT only by the size
+  // of the body.
   if (exchange->received - exchange->of_body > HEAD_LIMIT + exchange->of_body) {
     return lost_begin(exchange, "the head of the answer is larger than 64 KiB");
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One HTTP request to a farcalld and its answer, within one deadline. Redirects are not
-// followed, and each request has a connection of its own (cli/bench/load.c keeps its
-// connections). The system's resolver looks up the host name: the time of the look-up
-// counts, but only the resolver's own time-out ends it, not the deadline.
+// Sends one HTTP request to a farcalld and reads its answer, within one deadline.
+// Redirects are not followed, and each request has its own connection (cli/bench/load.c
+// keeps connections open). The system's resolver looks up the host name: the look-up
+// counts for the deadline, but only the resolver's own time-out can end it.
 #ifndef FARCALL_CLI_CLIENT_H_
 #define FARCALL_CLI_CLIENT_H_
 
@@ -38,41 +38,42 @@ typedef struct fc_reply_t {
   fc_str_t body;  // in the arena
 } fc_reply_t;
 
-// Reads "unix:PATH", or "http://host:port/prefix", of which only the host is needed, or
-// the same with https, grpc or grpcs. FC_INVALID_ARGUMENT when `url` is none of these.
-// `url` is borrowed; timeout_ms becomes 0.
+// Reads "unix:PATH", or "http://host:port/prefix", in which only the host is required, or
+// the same with https, grpc or grpcs. FC_INVALID_ARGUMENT: `url` has none of these forms.
+// Borrows `url`; sets timeout_ms to 0.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_remote_t *out_server, fc_error_t *err);
 
-// `target` is an absolute path. `body` with data NULL: none, else JSON. FC_UNAVAILABLE
-// when no whole answer came in time, or when what came is no HTTP, or larger than any
-// answer of farcalld; the message has the beginning of what came.
+// Sends a request. `target` is an absolute path. `body` is JSON; if its data is NULL,
+// there is no body. FC_UNAVAILABLE: no whole answer came in time, or the answer is not
+// HTTP, or larger than any answer of farcalld; the message shows the beginning of the
+// received bytes.
 fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
                           const char *target, fc_str_t body,
                           fc_reply_t *out_answer, fc_error_t *err);
 
-// Where the lines of an answer in parts go.
+// The receiver of the lines of an answer in parts.
 typedef struct fc_on_lines_t {
-  // Whole lines as they come, at least one, each with its '\n'. They end the answer if
-  // they fail.
+  // Gets complete lines as they come, at least one, each with its '\n'. If it fails, the
+  // answer ends.
   fc_status_t (*show)(void *context, fc_str_t lines, fc_error_t *err);
   void *context;
 } fc_on_lines_t;
 
-// The same for an answer of lines (application/x-ndjson). Another answer, and the
-// beginning of a line that never ended, is in *out_answer. The time-out is that of each
-// wait for bytes, not of the whole.
+// Does the same for an answer of lines (application/x-ndjson). Any other answer, and the
+// beginning of an incomplete line, are put into *out_answer. The time-out is for each
+// wait for bytes, not for the whole.
 fc_status_t fc_server_stream(fc_arena_t *arena, const fc_remote_t *server,
                              const char *target, fc_str_t body,
                              const fc_on_lines_t *lines, fc_reply_t *out_answer,
                              fc_error_t *err);
 
-// Opens a connection, which does not block, for a caller that speaks HTTP over it.
-// FC_UNAVAILABLE if the server cannot be reached within server->timeout_ms.
+// Opens a non-blocking connection for a caller that speaks HTTP itself. FC_UNAVAILABLE:
+// the server cannot be reached within server->timeout_ms.
 fc_status_t fc_server_connect(const fc_remote_t *server, fc_wire_t *out_wire,
                               fc_error_t *err);
 
-// `text` as one path segment, percent-encoded; NULL when out of memory.
+// Returns `text` as one path segment, percent-encoded; NULL: no memory.
 char *fc_url_segment(fc_arena_t *arena, fc_str_t text);
 
 #endif  // FARCALL_CLI_CLIENT_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall completion: what a shell offers after a part of a command line, written from
-// the tables of verbs and options. Functions and modules are asked of the server, which
-// has a second. No shell evaluates a name that the server gives.
+// farcall completion: writes what a shell offers after a part of a command line, from the
+// tables of verbs and options. The names of functions and modules come from the server,
+// which has a second to answer. No shell evaluates a name from the server.
 #include <stdio.h>
 
 #include "cli.h"
@@ -13,7 +13,7 @@
 #define MODULES "farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1" TYPED
 #define CODES "farcall explain | cut -d' ' -f1"
 
-// What the words after a verb are. FILES is what shells offer by themselves.
+// The kinds of words after a verb. Shells offer FILES themselves.
 typedef enum fc_kind_t {
   KIND_FILES,
   KIND_FUNCTIONS,
@@ -36,8 +36,8 @@ static fc_kind_t kind_of(fc_verb_t verb) {
   return KIND_FILES;
 }
 
-// Prints `text` with a backslash before each of `marks`, as part of a word in single
-// quotes; `quote` is how a single quote is spelled there.
+// Prints `text` with a backslash before each character of `marks`, as part of a word in
+// single quotes. `quote` is the shell's spelling of a single quote there.
 static void print_quoted(FILE *stream, const char *text, const char *marks,
                          const char *quote) {
   for (; *text; text++) {

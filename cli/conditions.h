@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What servers say to be wrong (docs/http.md, "Conditions"), for the verbs that show it.
+// Shows the conditions that a server reports (docs/http.md, "Conditions").
 #ifndef FARCALL_CLI_CONDITIONS_H_
 #define FARCALL_CLI_CONDITIONS_H_
 
@@ -9,7 +9,7 @@
 
 #include "farcall/base.h"
 
-// A member that is text; "" if it is none.
+// Returns the text of a member; "" if the member is no text.
 const char *fc_text_of(yyjson_val *object, const char *key);
 // Prints a line for each condition of an array.
 void fc_conditions_show(FILE *stream, yyjson_val *conditions);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handler runs on a stack of its own, since the module may have used up the
-// thread's, and calls only what a handler may call. The module's code does not go on.
+// The handler runs on its own stack, because the module may have used up the thread's
+// stack. It calls only functions that are allowed in handlers. The module's code does not
+// continue.
 #include "crash.h"
 
 #include <signal.h>
@@ -28,8 +29,7 @@ static const struct {
 };
 #define SIGNAL_COUNT FC_ARRAY_COUNT(kSignals)
 
-// A signal handler gets no argument of ours, so the lines it prints are made
-// beforehand.
+// A signal handler gets no argument of ours, so its lines are prepared here.
 static struct {
   char lines[SIGNAL_COUNT][320];
   unsigned objects;  // how many there were before the module was loaded
@@ -44,7 +44,7 @@ static void say(const char *text, size_t size) {
   (void)ignored;
 }
 
-// "0x1a2b", without what a handler may not call.
+// Writes a number such as "0x1a2b" without functions that are forbidden in handlers.
 static void print_offset(uintptr_t offset, char out[20]) {
   static const char kDigits[] = "0123456789abcdef";
   int size = 0;
@@ -55,8 +55,8 @@ static void print_offset(uintptr_t offset, char out[20]) {
   for (; size; offset >>= 4) out[1 + size--] = kDigits[offset & 15];
 }
 
-// What the tool prints of a place, "function at file:line"; "" without one. Returns the
-// size, without the end of the line.
+// Asks the tool for a place, which it prints as "function at file:line"; "" without a
+// tool. Returns the size without the end of the line.
 static size_t ask_tool(const char *offset, char *out, size_t capacity) {
   const char *const argv[] = {watch.tool, "-f",   "-p", "-e",
                               watch.path, offset, NULL};
@@ -81,8 +81,8 @@ static size_t ask_tool(const char *offset, char *out, size_t capacity) {
   return end ? (size_t)(end - out) : 0;
 }
 
-// Tells nothing if the tool knows no function there. Leaves the file and line off if it
-// knows none: it prints " at ??" or " at :?" then.
+// Prints the function at `pc`. Prints nothing if the tool knows no function there. Omits
+// file and line if the tool does not know them: it then prints " at ??" or " at :?".
 static void tell_place(uintptr_t pc) {
   static const char kNote[] = "farcall: note: in ";
   static const char *const kNoLine[] = {" at ??", " at :?"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall diff: what a new file of a module changes for its callers. Signatures are
-// compared first; then the same calls are made to both files in this process, and
+// farcall diff: reports what a new file of a module changes for its callers. Signatures
+// are compared first; then the same calls are made to both files in this process, and
 // their results and times are compared. The exit status is that of diff(1).
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void tell_signature(diff_t *diff, const char *what, fc_str_t function,
 static void compare_signatures(diff_t *diff, const fc_function_t *old,
                                const fc_function_t *new) {
   fc_error_t err;
-  // What could not be called had no callers.
+  // A function that could not be called had no callers.
   if (!old->plan && !new->plan) return;
   if (old->plan && fc_signature_check_replaces(old->signature, new->signature,
                                                &err) != FC_OK) {
@@ -77,7 +77,7 @@ static void compare_functions(diff_t *diff) {
 // ---------------------------------------------------------------------------
 // Values
 
-// How one call went in one of the files.
+// The result of one call in one of the files.
 typedef struct run_t {
   fc_status_t status;
   fc_error_t error;
@@ -106,7 +106,7 @@ static void print_results(const fc_comparison_t *found) {
   putchar('\n');
 }
 
-// The results of the answer {"results":[…]}.
+// Returns the results in the answer {"results":[…]}.
 static fc_str_t results_of(const fc_text_t *answer) {
   const fc_str_t text = fc_text_str(answer);
   const size_t head = sizeof "{\"results\":" - 1;
@@ -162,8 +162,8 @@ static void print_times(const fc_function_t *function, uint32_t line,
          kVerdicts[fc_paired_verdict(paired)]);
 }
 
-// Makes the call in both files, each first in every other round. `bound` are warm. False
-// when a call failed: a function with state may have enough.
+// Makes the call in both files; each is first in every other round. `bound` must be
+// warmed up. False: a call failed; a function with state may refuse further calls.
 static bool time_round(fc_local_bound_t bound[2], fc_str_t body,
                        fc_paired_t *paired) {
   fc_error_t err;
@@ -180,8 +180,8 @@ static bool time_round(fc_local_bound_t bound[2], fc_str_t body,
   return true;
 }
 
-// Calls that take long are measured once or a few times, and nothing is said of them
-// unless there are enough.
+// Long calls are measured only once or a few times. Nothing is reported about them unless
+// there are enough measurements.
 static void compare_times(const fc_function_t *function, uint32_t line,
                           fc_str_t body, fc_local_bound_t bound[2]) {
   fc_paired_t paired = {.count = 0};
@@ -209,7 +209,7 @@ static void call_first(fc_local_bound_t *bound, const fc_function_t *function,
 }
 
 // `functions` are the old one and the new one. The first call of each is compared and
-// warms it; those that follow are timed if `timed`.
+// warms it up; further calls are timed if `timed`.
 static int compare_call(diff_t *diff, const fc_function_t *functions[2],
                         uint32_t line, fc_str_t body, bool timed,
                         const fc_tolerance_t *tolerance) {
@@ -249,7 +249,7 @@ static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
   return SAME;
 }
 
-// The same failure says nothing about results.
+// If both calls fail in the same way, results could not be compared.
 static void tell_untried(const fc_function_t *function, fc_code_t code) {
   print_call("untried", function->name, 0);
   fputs("neither file answers its example, but ", stdout);
@@ -257,7 +257,7 @@ static void tell_untried(const fc_function_t *function, fc_code_t code) {
   putchar('\n');
 }
 
-// Makes the calls of all the old file's examples of a function but the first.
+// Makes the calls of all examples of the old file's function, except the first.
 static int compare_others(diff_t *diff, const fc_function_t *functions[2]) {
   const fc_expected_call_t *it = fc_example_next(functions[0], NULL);
   while (it && (it = fc_example_next(functions[0], it))) {
@@ -268,8 +268,8 @@ static int compare_others(diff_t *diff, const fc_function_t *functions[2]) {
   return SAME;
 }
 
-// Draws numbers for the arguments that the signature gives. `drawn` stays empty where it
-// gives none.
+// Draws numbers for the arguments that the signature gives. If it gives none, `drawn`
+// stays empty.
 static int draw(const fc_function_t *functions[2], fc_text_t *example,
                 fc_text_t *drawn) {
   fc_error_t err;
@@ -285,10 +285,10 @@ static int draw(const fc_function_t *functions[2], fc_text_t *example,
   return fc_complain(TROUBLE, "%s", err.message);
 }
 
-// Makes two calls of a function: one with the old file's first example, or the one that
-// its signature gives, and one with drawn numbers, because zeros hide differences. The
-// drawn call is timed; the example is if nothing was drawn or the drawn call is refused.
-// The example's tolerance holds for the example alone.
+// Makes two calls of a function. One has the old file's first example, or one made from
+// its signature. The other has drawn numbers, because zeros hide differences. The drawn
+// call is timed; if nothing was drawn or the drawn call is refused, the example is timed.
+// The example's tolerance is used only for the example.
 static int compare_example(diff_t *diff, const fc_function_t *functions[2],
                            fc_text_t *example, fc_text_t *drawn) {
   fc_error_t err;

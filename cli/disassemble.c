@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// llvm-objdump and GNU objdump take the same options and print the same form: a function
-// begins with a line "ADDRESS <NAME>:". Both tell on the way of source files that are not
-// there, which is no news: a module is seldom dumped where it was compiled.
+// llvm-objdump and GNU objdump have the same options and print the same form: a function
+// begins with a line "ADDRESS <NAME>:". Both also report missing source files; these
+// reports are not shown, because a module is seldom dumped where it was compiled.
 #include "disassemble.h"
 
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ void fc_disassembly_end(fc_disassembly_t *disassembly) {
   fc_workdir_remove(disassembly->work);
 }
 
-// Cuts the first line off, with its line feed.
+// Cuts off the first line with its line feed.
 static fc_str_t cut_line(fc_str_t *rest) {
   const char *end = memchr(rest->data, '\n', rest->size);
   const size_t size = end ? (size_t)(end - rest->data) + 1 : rest->size;
@@ -50,7 +50,7 @@ static bool contains(fc_str_t text, const char *wanted) {
   return memmem(text.data, text.size, wanted, strlen(wanted)) != NULL;
 }
 
-// Of a line with which the code of a function begins, its name; else empty.
+// Returns the function's name if the line begins the code of a function; otherwise "".
 static fc_str_t label_of(fc_str_t line) {
   const size_t digits = strspn(line.data, "0123456789abcdef");
   const fc_str_t rest = fc_str_make(line.data + digits, line.size - digits);
@@ -71,7 +71,7 @@ static bool is_of(fc_str_t label, const char *name) {
                       fc_str(name));
 }
 
-// Prints what was found, and returns how much of it there was.
+// Prints the wanted code, and returns its size.
 static size_t show(fc_str_t text, const char *name) {
   size_t shown = 0;
   bool wanted = !name;
@@ -85,7 +85,7 @@ static size_t show(fc_str_t text, const char *name) {
   return shown;
 }
 
-// The last line of what the tool has said, which has no line feed then.
+// Returns the last line of the tool's output, without a line feed at its end.
 static fc_str_t last_line(fc_str_t text) {
   fc_str_t line = {0};
   while (text.size) line = cut_line(&text);
@@ -98,7 +98,7 @@ fc_status_t fc_disassemble(const fc_disassembly_t *disassembly,
                            fc_error_t *err) {
   fc_arena_t *arena = disassembly->args->arena;
   const char *log = fc_print(arena, "%s/" LOG, disassembly->work);
-  // A path that begins with a dash is no option.
+  // Makes sure that a path beginning with a dash is not taken as an option.
   const char *file = fc_print(arena, "%s%s", *path == '-' ? "./" : "", path);
   if (!log || !file) return fc_fail_memory(err);
   const char *const argv[] = {disassembly->tool,
@@ -111,7 +111,7 @@ fc_status_t fc_disassemble(const fc_disassembly_t *disassembly,
                               NULL};
   int wait = 0;
   fc_str_t text;
-  // In the working directory, where the source may be.
+  // Runs in the working directory, because the source may be there.
   FC_TRY(fc_tool_run(argv, ".", log, &wait, err));
   FC_TRY(fc_file_read(arena, log, &text, err));
   if (!WIFEXITED(wait) || WEXITSTATUS(wait)) {

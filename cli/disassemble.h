@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Machine code as text, with the lines of the source that it was made of, by the
-// disassembler of LLVM or of GNU.
+// Prints machine code as text, with the source lines that it was compiled from, using the
+// disassembler of LLVM or GNU.
 #ifndef FARCALL_CLI_DISASSEMBLE_H_
 #define FARCALL_CLI_DISASSEMBLE_H_
 
@@ -14,18 +14,18 @@ typedef struct fc_disassembly_t {
   const char *work;  // a directory for what the tool prints
 } fc_disassembly_t;
 
-// Finds the tool and makes the directory. FC_CODE_NOT_FOUND: there is no tool, and the
+// Finds the tool and makes the directory. FC_CODE_NOT_FOUND: there is no tool; the
 // message says what installs one.
 fc_status_t fc_disassembly_begin(const fc_args_t *args,
                                  fc_disassembly_t *out_disassembly,
                                  fc_error_t *err) FC_MUST_CHECK;
-// A zeroed one is allowed.
+// Accepts a zeroed struct.
 void fc_disassembly_end(fc_disassembly_t *disassembly);
 
-// Prints the code of an ELF file, or of its function `name` if that is not NULL. The file
-// names its sources, and their lines are printed too. A relative name is looked for in the
+// Prints the code of an ELF file, or of its function `name` if that is not NULL. Also
+// prints the lines of the sources that the file names; a relative name is searched in the
 // working directory. FC_CODE_FUNCTION_NOT_FOUND: there is no code of that name.
-// FC_CODE_MODULE_LOAD: the tool has failed, and the message is what it said.
+// FC_CODE_MODULE_LOAD: the tool has failed; the message is the tool's.
 fc_status_t fc_disassemble(const fc_disassembly_t *disassembly,
                            const char *path, const char *name, fc_error_t *err);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall dump: a .vmfb as text, also one that farcall would not run, as far as it can be
-// read; the machine code of its kernels; or the machine code of a native module.
+// farcall dump: prints a .vmfb as text, as far as it can be read, even if farcall would
+// not run it; or extracts the machine code of its kernels; or prints the machine code of
+// a native module.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ static fc_status_t dump_bytecode(const char *path, fc_error_t *err) {
   return status;
 }
 
-// Native code of either kind of module.
+// Prints the native code of either kind of module.
 static int disassemble(const fc_args_t *args, bool native) {
   const char *path = args->words[0];
   const char *name = fc_args_get(args, FC_OPTION_DUMP_FUNCTION, NULL);
@@ -72,7 +73,7 @@ static int disassemble(const fc_args_t *args, bool native) {
   return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);
 }
 
-// Becomes addr2line, which prints "function at file:line", with ?? for what is not known.
+// Becomes addr2line, which prints "function at file:line", with ?? for unknown parts.
 static int tell_place(const fc_args_t *args) {
   const char *offset = fc_args_get(args, FC_OPTION_DUMP_AT, NULL);
   const char *tool =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall explain: what a code of an error or condition means, and what to try next. It
-// asks no server.
+// farcall explain: says what a code of an error or condition means, and what to try next.
+// Needs no server.
 #include <stdio.h>
 
 #include "cli.h"
@@ -21,7 +21,7 @@ static const fc_explanation_t kExplanations[] = {
 #undef FC_EXPLAIN_CONDITION
 };
 
-// Every code but FC_CODE_NONE, none of them twice: the table has their order.
+// The table has every code except FC_CODE_NONE, in their order, so none comes twice.
 _Static_assert(FC_ARRAY_COUNT(kExplanations) == FC_CODE_COUNT - 1,
                "cli/explain.def has as many rows as farcall/error.def");
 

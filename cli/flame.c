@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads profiles and shows them in a terminal. A server may have sent them, so every
-// member is looked at before it is believed.
+// Reads profiles and shows them in a terminal. A profile may come from a server, so every
+// member is checked.
 #include "flame.h"
 
 #include "file.h"
@@ -57,9 +57,8 @@ static bool read_row(fc_arena_t *arena, yyjson_val *value, size_t index,
   return row->kind && row->name;
 }
 
-// Puts the rows in order. Each row is followed by the longest of the rows below it that
-// have no place yet; if there is none, by the longest such row beside it, else beside a
-// caller.
+// Sorts the rows. Each row is followed by its longest child that has no place yet; if
+// there is none, by the longest such sibling, else by a sibling of a caller.
 static void order_rows(fc_flame_t *flame, bool *placed) {
   size_t at = 0;
   flame->order[0] = 0;

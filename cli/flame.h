@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the profile of a call (written by marshal/profiled.h), and shows the profile as a
-// table in a terminal or as a file of speedscope, which draws flame graphs.
+// Reads the profile of a call (written by marshal/profiled.h). Shows it as a table in a
+// terminal, or writes a file for speedscope, which draws flame graphs.
 #ifndef FARCALL_CLI_FLAME_H_
 #define FARCALL_CLI_FLAME_H_
 
@@ -31,7 +31,7 @@ typedef struct fc_flame_t {
 
 #define FC_FLAME_ROWS_MAX 1024u
 
-// Reads the JSON of a profile. FC_CODE_BAD_RESULT if it is none.
+// Reads the JSON of a profile. FC_CODE_BAD_RESULT: it is no profile.
 fc_status_t fc_flame_read(fc_arena_t *arena, fc_str_t json,
                           fc_flame_t *out_flame, fc_error_t *err);
 void fc_flame_show(const fc_flame_t *flame, FILE *stream);
@@ -39,8 +39,8 @@ void fc_flame_show(const fc_flame_t *flame, FILE *stream);
 fc_status_t fc_flame_print_speedscope(const fc_flame_t *flame, fc_sink_t *sink,
                                       fc_error_t *err);
 
-// Shows a profile on `stream`, and writes the file of --speedscope. Returns an exit
-// code, and has complained if it isn't 0.
+// Shows a profile on `stream`, and writes the file of --speedscope. Returns an exit code,
+// after a complaint if it isn't 0.
 int fc_flame_report(const fc_args_t *args, fc_str_t json, FILE *stream);
 
 #endif  // FARCALL_CLI_FLAME_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads values: text, .npy files, JSON. Numbers in text and JSON stay as the user
-// wrote them; only the function's own type turns them into bits.
+// Reads values: text, .npy files, JSON. Numbers in text and JSON stay as the user wrote
+// them; only the function's type converts them to bits.
 #include "input.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static size_t count_digits(fc_str_t text, size_t at) {
   return at - from;
 }
 
-// True for a number by the grammar of RFC 8259.
+// True for a number of the grammar of RFC 8259.
 static bool is_number(fc_str_t text) {
   size_t at = text.size && text.data[0] == '-';
   size_t digits = count_digits(text, at);
@@ -81,8 +81,8 @@ typedef struct typed_t {
   fc_str_t values;
 } typed_t;
 
-// Parses "2x3xf32=…". False when the text in front of '=' has no such form.
-// When it has, but names no element type, dtype is FC_DTYPE_NONE.
+// Parses "2x3xf32=…". False: the text before '=' does not have this form. If it does but
+// names no element type, dtype is FC_DTYPE_NONE.
 static bool parse_typed(fc_str_t text, typed_t *out_typed) {
   const char *equals = text.size ? memchr(text.data, '=', text.size) : NULL;
   if (!equals) return false;
@@ -167,13 +167,13 @@ static fc_status_t wrong_count(const typed_t *typed, size_t wanted, size_t got,
                  FC_STR_ARG(typed->type), wanted, got);
 }
 
-// Writes the elements of a file that has nothing else, row by row, little-endian.
+// Writes the elements of a file that has only elements, row by row, little-endian.
 static fc_status_t print_file(fc_arena_t *arena, const typed_t *typed,
                               size_t wanted, bool bare, fc_sink_t *sink,
                               fc_error_t *err) {
   fc_str_t file;
   size_t size;
-  // The values end where the argument does, so they are NUL-terminated.
+  // The values end where the argument ends, so they are NUL-terminated.
   FC_TRY(fc_file_read(arena, typed->values.data + 1, &file, err));
   if (!fc_size_mul(wanted, fc_dtype_size(typed->dtype), &size) ||
       file.size != size) {
@@ -236,8 +236,8 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path, bool bare,
     return fc_json_write_element(sink, array.dtype, array.data.data, false,
                                  err);
   }
-  // NumPy's integers are signed or unsigned, never signless; a signless
-  // argument takes either.
+  // NumPy's integers are signed or unsigned, never signless; a signless argument accepts
+  // both.
   const char *sign = fc_dtype_info(array.dtype)->npy[1] == 'i' ? "s" : "";
   const char *dtype =
       fc_print(arena, "%s%s", sign, fc_dtype_info(array.dtype)->text);
@@ -248,8 +248,8 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path, bool bare,
   return put(sink, "}", err);
 }
 
-// Fails because the text is nothing that --input takes, and says what may have
-// been meant. `text` ends in a NUL.
+// Fails because --input does not accept the text, and suggests what may have been meant.
+// `text` must end with a NUL.
 static fc_status_t refuse_text(fc_str_t text, const yyjson_read_err *failure,
                                fc_error_t *err) {
   if (text.size && !access(text.data, R_OK)) {
@@ -306,7 +306,7 @@ fc_status_t fc_input_print(fc_arena_t *arena, const char *option,
 // ---------------------------------------------------------------------------
 // The document
 
-// The value of --input number `wanted`, NULL when there are fewer.
+// Returns the value of --input number `wanted`; NULL if there are fewer.
 static const char *find_input(const fc_args_t *args, size_t wanted) {
   for (size_t i = 0, seen = 0; i < args->flag_count; i++) {
     if (args->flags[i].option != FC_OPTION_INPUT) continue;
@@ -336,7 +336,7 @@ const char *fc_input_words_hint(const fc_args_t *args) {
                               : "";
 }
 
-// May the argument that --input number `wanted` is for be a scalar?
+// May the argument for --input number `wanted` be a scalar?
 static bool may_be_scalar(const fc_signature_t *signature, size_t wanted) {
   if (!signature || signature->root_tree) return true;
   for (uint32_t i = 0, sent = 0; i < signature->argument_count; i++) {
@@ -368,8 +368,8 @@ static fc_status_t print_inputs(const fc_args_t *args,
   return put(sink, "\"}}", err);
 }
 
-// Fails if --json or --example, which give the whole document, has what goes with
-// --input.
+// Fails if --json or --example, which give the whole document, is combined with options
+// of --input.
 static fc_status_t check_whole(const fc_args_t *args, fc_error_t *err) {
   const bool is_example = fc_args_has(args, FC_OPTION_EXAMPLE);
   const bool is_json = fc_args_has(args, FC_OPTION_JSON);
@@ -416,8 +416,8 @@ static fc_status_t made_document(const fc_args_t *args,
   return status;
 }
 
-// Checks every --output before the call, since a result with nowhere to go would
-// be lost.
+// Checks every --output before the call, because a result without a destination would be
+// lost.
 static fc_status_t check_outputs(const fc_args_t *args, fc_error_t *err) {
   for (size_t i = 0; i < args->flag_count; i++) {
     const char *value = args->flags[i].value;
@@ -433,7 +433,7 @@ static fc_status_t check_outputs(const fc_args_t *args, fc_error_t *err) {
   return FC_OK;
 }
 
-// Says what is wrong, if anything is. Returns an exit code.
+// Reports an error, if there is one. Returns an exit code.
 static int complain(fc_status_t status, const fc_error_t *err) {
   if (status == FC_OK) return FC_EXIT_OK;
   const bool usage = status == FC_FAILED_PRECONDITION;

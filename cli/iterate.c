@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of a server's worker (marshal/iteration.h), in this process. Lines are shown
-// when the steps that made them took a while, or when there are many.
+// Makes the steps like a server's worker (marshal/iteration.h), but in this process.
+// Lines are shown when their steps took a while, or when there are many.
 #include "iterate.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads module files, finds functions in them and calls these; complains when they
-// are not there.
+// Loads module files, finds functions in them and calls them; complains if a file or
+// function does not exist.
 #include "local.h"
 
 #include <sys/stat.h>
@@ -19,8 +19,8 @@
 
 #define NAMES_MAX 200
 
-// The message of an error names only the last part of the module's path. The rest of the
-// path is put in front of it, as the user wrote it.
+// The error names only the last part of the module's path. The path as the user wrote it
+// is put in front.
 int fc_local_refuse(const char *path, const fc_error_t *err) {
   const char *base = fc_file_base(path);
   bool named = *base && !strncmp(err->message, base, strlen(base));
@@ -136,8 +136,8 @@ static const fc_function_t *choose(const fc_args_t *args,
   return NULL;
 }
 
-// Complains if the function cannot be called; else what tells of a crash names this
-// function from now on. Returns an exit code.
+// Complains if the function cannot be called. Otherwise crash reports name this function
+// from now on. Returns an exit code.
 static int check(const fc_args_t *args, const fc_function_t *function) {
   if (!function->plan) {
     const fc_signature_t *signature = function->signature;
@@ -219,8 +219,8 @@ static fc_status_t invoke(const fc_local_bound_t *bound, fc_profile_t *profile,
                                    function->index, NULL, 0, err);
 }
 
-// Finds out whether rows of the function may be batched. Only a call that needs it waits
-// for that.
+// Finds out whether rows of the function may be batched. Only a call that needs this
+// waits for it.
 static fc_status_t prove(const fc_function_t *function, fc_error_t *err) {
   char verdict[FC_VERDICT_SIZE];
   fc_local_prove(function, verdict);

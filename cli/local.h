@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the verbs that take a module file share: loading it, finding a function.
+// Shared by the verbs with a module file: loads it and finds a function.
 #ifndef FARCALL_CLI_LOCAL_H_
 #define FARCALL_CLI_LOCAL_H_
 
@@ -8,33 +8,34 @@
 #include "farcall/farcall.h"
 #include "module/expect.h"
 
-// Whether a word that may be a FILE or MODULE[/FUNCTION] of a server is a file: it has the
-// suffix of a module or a source, or there is a file of that name. Names of modules may
-// have dots, and a folder may be called as one, so a name alone is no file.
+// Is a word, which may be a FILE or MODULE[/FUNCTION] of a server, a file? It is if it
+// has the suffix of a module or a source, or if a file of that name exists. Names of
+// modules may contain dots, and a folder may have the same name, so a plain name is no
+// file.
 bool fc_local_is_file(const char *word);
-// Loads a FILE of the command line with the options given there; with
-// `describe`, runs nothing of it. Returns an exit code, and has complained if
-// it isn't 0. The caller releases the module.
+// Loads a FILE of the command line with the given options; with `describe`, none of its
+// code is run. Returns an exit code, after a complaint if it isn't 0. The caller releases
+// the module.
 int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module);
-// The same without a complaint.
+// Does the same without a complaint.
 fc_status_t fc_local_try(const fc_args_t *args, const char *path, bool describe,
                          fc_module_t **out_module,
                          fc_error_t *err) FC_MUST_CHECK;
 // Complains about a file of the command line. Returns FC_EXIT_DATA.
 int fc_local_refuse(const char *path, const fc_error_t *err);
-// Loads the FILE that is the first word, and finds a function there that can be called:
-// `word` or that of --function, which must not name it both, else the only one. What tells
-// of a crash names the function from now on. Returns an exit code, and has complained if it
+// Loads the FILE that is the first word, and finds a function in it that can be called:
+// `word`, or that of --function (both together are an error), else the only one. Crash
+// reports name the function from now on. Returns an exit code, after a complaint if it
 // isn't 0. The caller releases the module.
 int fc_local_open(const fc_args_t *args, const char *word,
                   fc_module_t **out_module, const fc_function_t **out_function);
-// The call document of --example, --json or --input for the function, in the arena or in
-// argv. Returns an exit code, and has complained if it isn't 0.
+// Makes the call document of --example, --json or --input for the function, in the arena
+// or in argv. Returns an exit code, after a complaint if it isn't 0.
 int fc_local_document(const fc_args_t *args, const fc_function_t *function,
                       fc_str_t *out_document);
-// Reads a file of calls (module/expect.h). Returns an exit code, and has complained if
-// it isn't 0. The caller destroys *out_calls.
+// Reads a file of calls (module/expect.h). Returns an exit code, after a complaint if it
+// isn't 0. The caller destroys *out_calls.
 int fc_local_calls(const fc_args_t *args, const char *path,
                    fc_expectations_t **out_calls);
 // An instance that makes calls of one function, one after the other, and their memory.
@@ -49,22 +50,22 @@ fc_status_t fc_local_bind(const fc_function_t *function,
                           fc_local_bound_t *out_bound,
                           fc_error_t *err) FC_MUST_CHECK;
 void fc_local_unbind(fc_local_bound_t *bound);  // a zeroed one is allowed
-// Makes a call by the three steps of a server's worker, and appends the answer to
-// `answer`, unless that is NULL. *out_ns is how long the function took, without reading
-// the document and writing the answer; it is not set when the function was not called.
-// `profile`, which may be NULL, is begun if it was.
+// Makes a call in the three steps of a server's worker, and appends the answer to
+// `answer`, unless that is NULL. *out_ns is the time of the function, without decoding
+// and encoding; it is set only if the function was called. `profile`, which may be NULL,
+// is begun in the same case.
 fc_status_t fc_local_call(fc_local_bound_t *bound, fc_str_t document,
                           fc_profile_t *profile, fc_text_t *answer,
                           uint64_t *out_ns, fc_error_t *err) FC_MUST_CHECK;
-// Makes one call with an instance of its own. *out_ns is how long the three steps took;
-// it is not set when no instance could be made.
+// Makes one call with a separate instance. *out_ns is the time of the three steps; it is
+// set only if an instance could be made.
 fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
                             fc_profile_t *profile, fc_text_t *answer,
                             uint64_t *out_ns, fc_error_t *err) FC_MUST_CHECK;
-// Complains about a call that failed. Returns FC_EXIT_FAILED.
+// Complains about a failed call. Returns FC_EXIT_FAILED.
 int fc_local_complain(const fc_args_t *args, const fc_error_t *err);
-// The function of that name; NULL after a complaint, which names the nearest function
-// if one is near.
+// Returns the function with this name; NULL after a complaint, which names the nearest
+// function if one is near.
 const fc_function_t *fc_local_find(const fc_module_t *module, const char *name);
 
 #endif  // FARCALL_CLI_LOCAL_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall ls and farcall health: the verbs that only look.
+// farcall ls and farcall health: show the state of a server.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,13 +8,14 @@
 #include "grpc/verbs.h"
 #include "remote.h"
 
-// With the version where the file has one, so that two of a name are told apart.
+// Returns the name with the version, if the file has one, so that two versions differ.
 static const char *label_of(yyjson_val *module) {
   const char *label = fc_text_of(module, "label");
   return *label ? label : fc_text_of(module, "name");
 }
 
-// Prints what is wrong on one line: codes, each with what is known. False: nothing is.
+// Prints the conditions on one line: each code with its known details. False: there are
+// none.
 static bool show_conditions(yyjson_val *conditions) {
   yyjson_val *condition;
   size_t index, count;
@@ -56,7 +57,8 @@ static void print_module(yyjson_val *module, int width) {
   putchar('\n');
 }
 
-// The longest text of the first column; `all`: with the names that lead to modules.
+// Returns the longest text of the first column; `all`: with all names that lead to
+// modules.
 static int width_of(yyjson_val *modules, bool all) {
   yyjson_val *module, *name;
   size_t index, count, at, names, width = 0;
@@ -74,8 +76,7 @@ static uint64_t number_of(yyjson_val *module, const char *key) {
   return yyjson_get_uint(yyjson_obj_get(module, key));
 }
 
-// Prints a size, or "-" for 0: a module that is not loaded takes no memory worth a
-// number.
+// Prints a size, or "-" for 0: a module that is not loaded takes no significant memory.
 static void print_size(uint64_t bytes) {
   static const char kUnits[] = "kMGT";
   double size = (double)bytes / 1024;
@@ -107,7 +108,7 @@ static void print_long_head(int width) {
          "VERSION", "GENERATION", "MEMORY", "CALLS", "CONDITIONS");
 }
 
-// Prints where names lead that are not those of the first column.
+// Prints the modules of names that are not in the first column.
 static void print_names(yyjson_val *modules, int width) {
   yyjson_val *module, *name;
   size_t index, count, at, names;
@@ -175,8 +176,8 @@ int fc_verb_ls(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // health
 
-// Shows what everybody may see to be wrong, and how much more there is. An answer without
-// it shows nothing.
+// Shows the conditions that everybody may see, and the number of others. If the answer
+// has none, shows nothing.
 static void show_health(const fc_args_t *args, FILE *stream) {
   fc_error_t err;
   fc_remote_t server;

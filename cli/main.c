@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall: finds the verb and runs it. What a verb puts into its arena is freed here.
+// farcall: finds the verb and runs it. Frees the verb's arena.
 #include <stdio.h>
 
 #include "cli.h"

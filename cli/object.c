@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads .stack_sizes of a 64-bit little-endian ELF file: entries of an 8-byte
-// address and the frame size in ULEB128. Every read is checked; a file of any
-// other kind simply has no such section.
+// Reads .stack_sizes of a 64-bit little-endian ELF file: entries of an 8-byte address and
+// the frame size in ULEB128. Every read is checked; any other kind of file counts as a
+// file without that section.
 #include "object.h"
 
 #include <elf.h>

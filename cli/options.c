@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line: parsing by the table, help text, hints. Knows no verb's
-// meaning.
+// The command line: parses it by the table, prints help and hints. It does not know the
+// meaning of any verb.
 #include "cli.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ const fc_option_info_t fc_cli_options[FC_OPTION_COUNT] = {
 #include "options.def"
 };
 
-// The size of the control character at `at`, 0 if there is none. C1 controls are
+// Returns the size of the control character at `at`, 0 if there is none. C1 controls are
 // two bytes of UTF-8.
 static size_t control_size(fc_str_t text, size_t at, bool one_line) {
   const unsigned char c = (unsigned char)text.data[at];
@@ -43,7 +43,7 @@ static void show(FILE *stream, fc_str_t text, bool one_line) {
       continue;
     }
     if (i > shown) fwrite(text.data + shown, 1, i - shown, stream);
-    // Of two bytes, the second is also the number of the character.
+    // The second of two bytes equals the number of the character.
     fprintf(stream, "\\u%04x", (unsigned char)text.data[i + size - 1]);
     shown = i += size;
   }
@@ -70,8 +70,8 @@ int fc_complain(int exit_code, const char *format, ...) {
   return exit_code;
 }
 
-// Whether farcall explain knows the code: a server may be of a later release, or say
-// anything.
+// Does farcall explain know the code? A server may be of a later release, or send any
+// text.
 static bool is_code(const char *text) {
   for (size_t i = FC_CODE_NONE + 1; i < FC_CODE_COUNT; i++) {
     if (!strcmp(text, fc_code_info((fc_code_t)i)->text)) return true;
@@ -84,8 +84,7 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
                      uint64_t byte_offset) {
   char status[16] = "", where[32] = "";
   if (http_status) snprintf(status, sizeof status, "%d ", http_status);
-  // Only a JSON syntax error has a place in the text but no value that is
-  // wrong.
+  // Only a JSON syntax error has a place in the text but no value that is wrong.
   bool syntax = !strncmp(code, "json_", 5) && byte_offset != FC_NO_OFFSET;
   if (*pointer) {
     snprintf(where, sizeof where, ", at ");
@@ -94,7 +93,7 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
   }
   const int exit_code = fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s%s", status,
                                     code, detail, hint, where, pointer);
-  // Only for people, whose terminal has colours: a program that reads the last line is to
+  // Only for people, whose terminal has colours: a program that reads the last line must
   // get the error itself.
   const char *dim = fc_style(stderr, FC_STYLE_DIM);
   if (*dim && is_code(code)) {
@@ -139,8 +138,8 @@ bool fc_option_belongs(fc_cli_option_t option, fc_verb_t verb) {
   return fc_cli_options[option].verbs & 1u << verb;
 }
 
-// The option of `verb` that the part of a word before `=` names; FC_OPTION_COUNT
-// when there is none.
+// Returns the option of `verb` that is named by the part of a word before `=`;
+// FC_OPTION_COUNT if there is none.
 static size_t find_long(fc_verb_t verb, fc_str_t text) {
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
     if (fc_option_belongs((fc_cli_option_t)i, verb) &&
@@ -160,7 +159,7 @@ static size_t find_letter(fc_verb_t verb, char letter) {
   return FC_OPTION_COUNT;
 }
 
-// More than there are options of one verb, with those it passes on.
+// More than the number of options of any verb, including those that it passes on.
 #define NAMES_MAX 256
 
 static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
@@ -175,7 +174,7 @@ static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
   }
   fc_str_t copy = fc_arena_copy(arena, text);
   const char *near = copy.data ? fc_nearest(copy.data, names, count) : NULL;
-  // Of farcalld's --call-timeout it is --timeout that is here.
+  // Finds --timeout for farcalld's --call-timeout.
   for (size_t i = 0; i < count && !near; i++) {
     const size_t size = strlen(names[i]);
     if (text.size > size && text.data[text.size - size - 1] == '-' &&
@@ -196,8 +195,7 @@ static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
   return false;
 }
 
-// Reads the option argv[*at], which starts with '-', and moves *at past what it
-// takes.
+// Reads the option argv[*at], which starts with '-', and moves *at past its words.
 static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
                         char **argv, int *at, fc_flag_t *out_flag) {
   const char *text = argv[*at];
@@ -238,8 +236,8 @@ static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
   return true;
 }
 
-// The value of the flag argv[*at] of another program, and moves *at past what it takes.
-// NULL, after a complaint, when there is none.
+// Returns the value of the flag argv[*at] of another program, and moves *at past its
+// words. NULL, after a complaint: there is no value.
 static const char *take_value(const fc_other_t *other, int argc, char **argv,
                               int *at) {
   const char *equals = strchr(argv[*at], '=');
@@ -252,8 +250,8 @@ static const char *take_value(const fc_other_t *other, int argc, char **argv,
   return value;
 }
 
-// Takes the flag argv[*at] of another program. What is a flag or a word here is added to
-// those of `args`, whose arrays these are.
+// Handles the flag argv[*at] of another program. If it means a flag or a word of farcall,
+// adds that to `args`, whose arrays are `flags` and `words`.
 static bool take_other(const fc_other_t *other, int argc, char **argv, int *at,
                        fc_flag_t *flags, const char **words, fc_args_t *args) {
   const char *value = NULL;
@@ -271,7 +269,8 @@ static bool take_other(const fc_other_t *other, int argc, char **argv, int *at,
   return true;
 }
 
-// How many words the flag `text` takes that `verb` passes on; 0: it is its own.
+// Returns how many words the flag `text` takes if `verb` passes it on; 0: it is the
+// verb's own.
 static size_t count_passed(fc_verb_t verb, const char *text) {
   const fc_str_t name = {text + 2, strcspn(text, "=") - 2};
   if (verb != FC_VERB_SERVE) return 0;
@@ -356,7 +355,7 @@ static bool is_act(fc_verb_t verb) {
   return verb >= FC_VERB_LOAD && verb <= FC_VERB_RELOAD;
 }
 
-// Said before a server refuses them.
+// Printed before a server refuses these verbs.
 static const char kActs[] =
     "load, unload, promote, rollback and reload need a Unix socket of the "
     "server, which they\nfind where XDG_RUNTIME_DIR is set, farcalld "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags of other programs that run modules: which option of ours means the same, or
-// what does it here.
+// Flags of other programs that run modules: the option of farcall with the same meaning,
+// or its equivalent here.
 #ifndef FARCALL_CLI_OTHERS_H_
 #define FARCALL_CLI_OTHERS_H_
 
@@ -27,12 +27,13 @@ typedef struct fc_other_t {
 extern const fc_other_t fc_others[];
 extern const size_t fc_other_count;
 
-// The row of the flag that `text`, a word of a command line, begins with: -flag,
-// --flag, either perhaps with =VALUE. NULL when there is none, as for all verbs but run.
+// Returns the row of the flag at the beginning of `text`, a word of a command line: -flag
+// or --flag, optionally with =VALUE. NULL: there is none; always so for verbs other than
+// run.
 const fc_other_t *fc_other_find(fc_verb_t verb, const char *text);
 
-// Whether the device is the processor. Complains if not, and tells of local-task, which
-// farcall run has no threads for.
+// Is the device the processor? Complains if not. Mentions for local-task that farcall run
+// has no threads.
 bool fc_other_check_device(const char *device);
 
 #endif  // FARCALL_CLI_OTHERS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints results: the answer as it came, or each result where --output wants
-// it.
+// Prints results: the answer unchanged, or each result to the place of its --output.
 #include <stdio.h>
 
 #include "file.h"
@@ -50,8 +49,8 @@ static fc_status_t show_elided(const fc_args_t *args, fc_json_reader_t *reader,
   return status;
 }
 
-// Prints, saves or drops one result, whose first token was read. `where` is the value
-// of its --output.
+// Prints, saves or drops one result, whose first token was read. `where` is the value of
+// its --output.
 static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
                          fc_json_token_t token, size_t index, const char *where,
                          fc_error_t *err) {

@@ -44,7 +44,7 @@ fc_status_t fc_page_text(fc_sink_t *sink, fc_str_t text, fc_error_t *err) {
 fc_page_time_t fc_page_time(double ns) {
   fc_page_time_t time;
   const double us = ns / 1e3, ms = ns / 1e6, s = ns / 1e9;
-  // From 999.5 on %.3g rounds to "1e+03".
+  // From 999.5 on, %.3g rounds to "1e+03".
   if (us < 999.5) snprintf(time.text, sizeof time.text, "%.3g us", us);
   else if (ms < 999.5) snprintf(time.text, sizeof time.text, "%.3g ms", ms);
   else if (s < 999.5) snprintf(time.text, sizeof time.text, "%.3g s", s);

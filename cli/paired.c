@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times of calls are skewed and have outliers, so nothing is assumed of how they are
-// distributed: what counts is in how many rounds the new one took longer.
+// Times of calls are skewed and have outliers, so no distribution is assumed: only the
+// number of rounds in which the new one took longer counts.
 #include "paired.h"
 
 #include <math.h>
@@ -23,8 +23,8 @@ uint64_t fc_paired_median(const fc_paired_t *paired, int which) {
   return sorted[paired->count / 2];
 }
 
-// How likely it is that of so many throws of a coin `most` or more, which is over half,
-// fall on the one side or on the other.
+// Returns the probability that, of `throws` throws of a coin, at least `most` (more than
+// half) fall on the same side.
 static double chance_of(size_t throws, size_t most) {
   double term = ldexp(1, -(int)throws), sum = 0;  // all on one side
   for (size_t i = throws; i >= most; i--) {
@@ -34,7 +34,7 @@ static double chance_of(size_t throws, size_t most) {
   return 2 * sum;
 }
 
-// Rounds that took equally long say nothing.
+// Rounds of equal time are ignored.
 fc_paired_verdict_t fc_paired_verdict(const fc_paired_t *paired) {
   size_t longer = 0, shorter = 0;
   if (paired->count < FC_PAIRED_ENOUGH) return FC_PAIRED_UNKNOWN;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether one of two things takes longer than the other. Both are measured in turn, so
-// that what else the machine does meets both alike. One thread.
+// Decides whether one of two things takes longer than the other. Both are measured in
+// turn, so that other work of the machine affects both equally. One thread.
 #ifndef FARCALL_CLI_PAIRED_H_
 #define FARCALL_CLI_PAIRED_H_
 
@@ -22,10 +22,10 @@ typedef enum fc_paired_verdict_t {
   FC_PAIRED_SHORTER,
 } fc_paired_verdict_t;
 
-// The median of one of the two; 0 without rounds.
+// Returns the median of one of the two; 0 without rounds.
 uint64_t fc_paired_median(const fc_paired_t *paired, int which);
-// By the exact sign test over the rounds that differ, at the level of 1 %, and by the
-// medians.
+// Decides by the exact sign test over the rounds that differ, at the level of 1 %, and by
+// the medians.
 fc_paired_verdict_t fc_paired_verdict(const fc_paired_t *paired);
 
 #endif  // FARCALL_CLI_PAIRED_H_

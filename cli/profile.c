@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall profile: makes one call, in this process or of a server, and shows where its
-// time went. A call that fails here is shown as far as it came.
+// farcall profile: makes one call, in this process or on a server, and shows where its
+// time went. For a call that fails in this process, shows the time until the failure.
 #include "base/profile.h"
 
 #include "cli.h"
@@ -58,7 +58,7 @@ static int profile_file(const fc_args_t *args) {
   return exit_code;
 }
 
-// MODULE[/FUNCTION] is of the server that the other verbs ask, too.
+// MODULE[/FUNCTION] is on the same server that other verbs use.
 static bool is_of_server(const fc_args_t *args) {
   if (fc_args_has(args, FC_OPTION_SERVER)) return true;
   return args->word_count == 1 && !fc_args_has(args, FC_OPTION_FUNCTION) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The child opens the file again: what the backend has made here may have threads, which
-// no child has.
+// The child opens the file again, because the backend may have threads in this process,
+// which a child does not have.
 #include "prove.h"
 
 #include <limits.h>

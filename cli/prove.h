@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether rows of a function may be batched, tried by a child: random rows may end it, or
-// keep it from ending.
+// Finds out whether rows of a function may be batched. A child process tries it, because
+// random rows may end the process or make it hang.
 #ifndef FARCALL_CLI_PROVE_H_
 #define FARCALL_CLI_PROVE_H_
 
 #include "module/prove.h"
 
-// The verdict is that of fc_rows_prove, or "off: " when the child has told none. Takes six
-// seconds at most.
+// Gives the verdict of fc_rows_prove, or "off: " if the child has reported none. Takes at
+// most six seconds.
 void fc_local_prove(const fc_function_t *function,
                     char out_verdict[FC_VERDICT_SIZE]);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall test --reference=FILE: makes one call of a module's function, compares the
-// results with those of a reference, and says how far they are apart. The reference is an
-// ONNX model, which a runtime of Python runs, or an .npz with arguments and results.
+// results with those of a reference, and reports how much they differ. The reference is
+// an ONNX model, which a Python runtime runs, or an .npz with arguments and results.
 #include "reference.h"
 
 #include <stdio.h>
@@ -37,8 +37,8 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// {"function": its signature, "call": a call that fits}. `given` is the user's call,
-// empty: an example is made.
+// Writes {"function": its signature, "call": a valid call}. `given` is the user's call;
+// if it is empty, an example is made.
 static fc_status_t put_document(const fc_function_t *function, fc_str_t given,
                                 fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put(sink, "{\"function\":", err));
@@ -134,7 +134,7 @@ static int compare(const fc_args_t *args, const fc_function_t *function,
   return report(args, function, reference, &found);
 }
 
-// The absolute path, since scripts run in a directory of their own.
+// Returns the absolute path, because scripts run in another directory.
 static const char *whole_path(const fc_args_t *args, const char *path) {
   char *whole = realpath(path, NULL);
   const char *copy = whole ? fc_print(args->arena, "%s", whole) : NULL;

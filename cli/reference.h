@@ -6,8 +6,8 @@
 
 #include "cli.h"
 
-// Makes one call of a function of FILE, a module, and compares the results with what
-// REFERENCE, another file, gives. Returns an exit code.
+// Makes one call of a function of FILE, a module, and compares the results with those of
+// REFERENCE, another file. Returns an exit code.
 int fc_test_reference(const fc_args_t *args);
 
 #endif  // FARCALL_CLI_REFERENCE_H_

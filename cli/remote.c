@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Servers, targets, errors of servers.
+// Finds servers and targets, and reports errors of servers.
 #include "remote.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 #define TIMEOUT_MOST_MS ((uint64_t)1 << 40)
 #define TOKEN_MAX 256
 #define SOCKET_MS 5000  // for a socket to say whose it is
-// That of the service of systemd (config/systemd/farcalld.socket).
+// The socket of the systemd service (config/systemd/farcalld.socket).
 #define SYSTEM_SOCKET "/run/farcalld/admin.sock"
 
 static const char kVariable[] = "FARCALL_SERVER";
@@ -32,8 +32,8 @@ static bool read_time(const char *text, uint64_t *out_ms) {
   return fc_units_parse(fc_str(text), kUnits, TIMEOUT_MOST_MS, out_ms);
 }
 
-// Suggests FARCALL_SERVER for a variable whose name looks like a slip of it: the default
-// server is asked then, and its answer does not always show that another one was meant.
+// Suggests FARCALL_SERVER for a variable with a similar name. The default server is used
+// then, and its answer does not always show that another one was meant.
 static void note_misspelt(void) {
   static const char kPrefix[] = "FARCALL_";
   static bool said;
@@ -51,8 +51,8 @@ static void note_misspelt(void) {
   }
 }
 
-// Makes the Authorization field. The token is in the file that --token names, or in the
-// variable FARCALL_TOKEN. No error shows the token.
+// Makes the Authorization field. The token is in the file of --token, or in the variable
+// FARCALL_TOKEN. No error shows the token.
 static fc_status_t read_token(const fc_args_t *args, const char **out_line,
                               fc_error_t *err) {
   const char *option = fc_args_get(args, FC_OPTION_TOKEN, NULL);
@@ -88,7 +88,7 @@ bool fc_remote_is_here(const char *host) {
   return strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0;
 }
 
-// Without TLS everybody between here and the server sees what is sent.
+// Without TLS anybody on the way to the server can read the traffic.
 static void note_plain(const fc_remote_t *server) {
   if (!server->authorization || server->is_https || server->socket) return;
   if (fc_remote_is_here(server->host)) return;
@@ -109,9 +109,9 @@ static bool needs_socket(fc_verb_t verb) {
   return false;
 }
 
-// Which run of a server answers there, "" if nobody says it. It may be another than the one
-// that is looked for, so no token is sent: a server that asks for one does not say it, and is
-// changed over TCP by whoever has it.
+// Returns the instance of the server that answers there, "" if it does not say. It may be
+// another server than the wanted one, so no token is sent. A server that requires a token
+// does not report its instance; clients with a token change it over TCP.
 static const char *instance_of(const fc_args_t *args, fc_remote_t asked) {
   fc_reply_t answer;
   fc_error_t err;
@@ -136,7 +136,7 @@ typedef struct search_t {
   const char *wanted;  // NULL: the server was not asked yet
 } search_t;
 
-// Takes the socket if the same server listens there.
+// Uses the socket if the same server listens there.
 static bool try_socket(search_t *search, const char *path) {
   fc_remote_t local;
   fc_error_t err;
@@ -158,15 +158,15 @@ static bool try_socket(search_t *search, const char *path) {
   return true;
 }
 
-// A socket of somebody else could learn the token.
+// A socket of another user could learn the token.
 static bool is_ours(const char *path) {
   struct stat info;
   return path && !lstat(path, &info) && S_ISSOCK(info.st_mode) &&
          info.st_uid == geteuid();
 }
 
-// Those of this user's servers (own_socket.h), whichever address they are named by: a
-// server may listen on many.
+// Searches the sockets of this user's servers (own_socket.h), whatever address they are
+// named after: a server may listen on many.
 static bool find_own(search_t *search) {
   const char *runtime = getenv("XDG_RUNTIME_DIR");
   fc_arena_t *arena = search->args->arena;
@@ -235,7 +235,8 @@ int fc_remote_strange(const fc_reply_t *answer) {
       answer->url, what, *text ? "'" : "nothing", text, *text ? "'" : "");
 }
 
-// Where a module is named as MODULE.FUNCTION; "" where it isn't, or out of memory.
+// Returns a hint if a module is named as MODULE.FUNCTION; "" otherwise, or without
+// memory.
 static const char *hint_of_name(const fc_args_t *args) {
   const char *name = args->verb == FC_VERB_CALL ? args->words[0] : "";
   const char *dot = strrchr(name, '.'), *hint = NULL;
@@ -246,8 +247,7 @@ static const char *hint_of_name(const fc_args_t *args) {
   return hint ? hint : "";
 }
 
-// What to do on the command line about an answer that is an error; "" where that is not
-// known.
+// Returns a hint for the command line about an error answer; "" if there is none.
 static const char *hint_of(const fc_args_t *args, const char *code,
                            const char *pointer) {
   if (!strcmp(code, fc_code_info(FC_CODE_MODULE_NOT_FOUND)->text)) {
@@ -347,7 +347,7 @@ static int refuse_many(const char *module, yyjson_val *functions) {
                      module, yyjson_arr_size(functions), names);
 }
 
-// Finds the one function of a module. *out_name is in the arena.
+// Finds the only function of a module. *out_name is in the arena.
 static int find_only(const fc_args_t *args, const char *module,
                      const char **out_name) {
   fc_str_t text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An answer may be large, so its text is read token by token. No function here calls
-// itself: only the reader limits how deep values are nested (fc_json_reader_init).
+// An answer may be large, so its text is read token by token. No function here is
+// recursive: only the reader limits the nesting of values (fc_json_reader_init).
 #include "result.h"
 
 #include "file.h"
@@ -11,14 +11,14 @@
 #define ELIDED_FROM 1000  // elements of a tensor
 #define EDGE 3            // of each dim, on both sides
 
-// Fails because what was asked is no farcalld, or not of the form that was asked for.
+// Fails because the answer is not farcalld's, or has another form than requested.
 static fc_status_t unexpected(fc_error_t *err) {
   return fc_fail(err, FC_CODE_BAD_RESULT,
                  "the answer is not {\"results\":[…]} with typed results");
 }
 
-// Reads the next value, whose elements may be nested or flat, into `out`: `count`
-// numbers of type `part`. A complex element is two numbers.
+// Reads the next value into `out`: `count` numbers of type `part`. Its elements may be
+// nested or flat. A complex element is two numbers.
 static fc_status_t read_elements(fc_json_reader_t *reader, fc_dtype_t part,
                                  char *out, size_t count, fc_error_t *err) {
   uint32_t depth = 0;
@@ -53,7 +53,7 @@ static fc_status_t read_shape(fc_json_reader_t *reader, fc_npy_t *array,
   }
 }
 
-// The size of `array` by its shape. False when that overflows or a dim is negative.
+// Computes the size of `array` from its shape. False: it overflows or a dim is negative.
 static bool count_bytes(const fc_npy_t *array, size_t *out_count,
                         size_t *out_size) {
   size_t count = 1;
@@ -72,7 +72,7 @@ static fc_status_t read_base64(fc_json_reader_t *reader, char *out, size_t size,
   fc_json_token_t token;
   size_t got = 0;
   FC_TRY(fc_json_next(reader, &token, err));
-  // Checked by its length before it is decoded, so that the bytes fit.
+  // The length is checked before decoding, so that the bytes fit.
   if (token != FC_JSON_STRING || reader->text.size != (size + 2) / 3 * 4) {
     return unexpected(err);
   }
@@ -94,7 +94,7 @@ static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
   return read_elements(reader, part, data, count, err);
 }
 
-// The key "dtype" was read.
+// Called after the key "dtype" was read.
 static fc_status_t read_typed(fc_arena_t *arena, fc_json_reader_t *reader,
                               fc_npy_t *array, fc_error_t *err) {
   fc_json_token_t token;
@@ -171,7 +171,7 @@ static fc_status_t put_times(writing_t *writing, const char *text,
 }
 
 // Moves to the next element that is shown, and closes the lists that end before it.
-// *out_closed: how many did, all when there is none.
+// *out_closed is the number of closed lists, all if there is no next element.
 static fc_status_t step(writing_t *writing, const fc_npy_t *array,
                         int64_t at[FC_RANK_MAX], int32_t *out_closed) {
   int32_t dim = array->rank - 1;
@@ -189,7 +189,8 @@ static fc_status_t step(writing_t *writing, const fc_npy_t *array,
   return FC_OK;
 }
 
-// Writes an array that has elements, without the middle of a dim that has one.
+// Writes an array with elements; omits the middle of each dim with more elements than are
+// shown.
 static fc_status_t put_ends(writing_t *writing, const fc_npy_t *array) {
   const size_t size = fc_dtype_size(array->dtype);
   int64_t at[FC_RANK_MAX] = {0};
@@ -227,7 +228,7 @@ static fc_status_t put_array(writing_t *writing, const fc_npy_t *array) {
                              writing->err);
 }
 
-// Writes a scalar, or the bracket with which a list ends or begins.
+// Writes a scalar, or the bracket that begins or ends a list.
 static fc_status_t put_token(writing_t *writing, fc_json_token_t token) {
   static const char *const kTexts[] = {
       [FC_JSON_NULL] = "null",    [FC_JSON_FALSE] = "false",
@@ -243,8 +244,8 @@ static fc_status_t put_token(writing_t *writing, fc_json_token_t token) {
   return put(writing, token == FC_JSON_KEY ? "\":" : "\"");
 }
 
-// Writes the object whose '{' was read if it is a tensor. Else *token becomes the first
-// of what the object holds.
+// Writes the object if it is a tensor; its '{' was read. Otherwise *token becomes the
+// first token inside the object.
 static fc_status_t put_tensor(writing_t *writing, fc_json_token_t *token,
                               bool *out_written) {
   FC_TRY(fc_json_next(writing->reader, token, writing->err));

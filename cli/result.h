@@ -9,8 +9,8 @@
 #include "json/reader.h"
 #include "value/npy.h"
 
-// Begins to read `answer`, which must stay; the next token is the first result, or the
-// end of the array.
+// Begins to read `answer`, which must stay valid. The next token is the first result, or
+// the end of the array.
 fc_status_t fc_result_open(fc_json_reader_t *reader, fc_str_t answer,
                            fc_error_t *err);
 
@@ -20,8 +20,8 @@ fc_status_t fc_result_read_tensor(fc_arena_t *arena, fc_json_reader_t *reader,
 
 typedef enum fc_result_form_t {
   FC_RESULT_NESTED,  // tensors as nested lists, whatever form they came in
-  // Tensors that came with their type as 2x512xf32=[[…]], of large ones the ends of each
-  // dim alone.
+  // Tensors with a type are written as 2x512xf32=[[…]]; of large ones only the ends of
+  // each dim are written.
   FC_RESULT_ELIDED,
 } fc_result_form_t;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall run: loads a module file and calls one function in this process, once or
-// several times, prints the results, compares them and says how long it took.
+// several times. Prints and compares the results, and reports the time.
 #include "check.h"
 #include "input.h"
 #include "iterate.h"
@@ -18,8 +18,8 @@ typedef struct run_t {
   fc_timing_t timing;
 } run_t;
 
-// The last answer alone is written. Arguments are read anew for each call, since a
-// function may write into them.
+// Only the last answer is written. Arguments are decoded again for each call, because a
+// function may write to them.
 static fc_status_t call_all(run_t *run, fc_local_bound_t *bound,
                             fc_text_t *answer, fc_error_t *err) {
   for (size_t i = 0; i < run->timing.count; i++) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The example is farcall's own, so it is read as text: what is no number or bool stays.
+// The example is written by farcall, so it is processed as text: only numbers and bools
+// change.
 #include "sample.h"
 
 #include "file.h"
 
 #define SEED 0x9E3779B97F4A7C15u
 
-// How the example begins a tensor that says its type: the sizes are no numbers to draw.
+// The beginning of a typed tensor in the example: its sizes must not be drawn.
 static const fc_str_t kTyped = {"{\"dtype\":\"f32\",\"shape\":[", 24};
 
 // Marsaglia's xorshift64*.
@@ -26,7 +27,7 @@ static bool is_number(char c) {
   return c && strchr("+-.0123456789eE", c) != NULL;
 }
 
-// The size of the number or bool at the beginning; 0: it is none.
+// Returns the size of the number or bool at the beginning; 0: there is none.
 static size_t size_of_value(fc_str_t text) {
   size_t size = 0;
   if (starts(text, FC_STR("true"))) return 4;
@@ -35,7 +36,8 @@ static size_t size_of_value(fc_str_t text) {
   return size;
 }
 
-// The size of what stays as it is: a string, the shape of a tensor, or one byte.
+// Returns the size of text that stays unchanged: a string, the shape of a tensor, or one
+// byte.
 static size_t size_of_rest(fc_str_t text) {
   size_t size = 1;
   if (starts(text, kTyped)) {

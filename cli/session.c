@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall session: makes, lists, shows, forks, resets and ends sessions of a server's
-// module, and moves their values to files and back. farcall call --session makes calls.
+// module, and moves their values to and from files. farcall call --session makes calls.
 #include "session.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static void show_id(yyjson_val *root) {
 
 static void show_nothing(yyjson_val *root) { (void)root; }
 
-// As --input writes it: 64x12288xf16, f32, bytes.
+// Prints a type in the form of --input: 64x12288xf16, f32, bytes.
 static void show_type(yyjson_val *type) {
   const char *dtype = fc_text_of(type, "dtype");
   yyjson_val *dim;
@@ -90,7 +90,7 @@ static void show_list(yyjson_val *root) {
   size_t index, count;
   yyjson_arr_foreach(yyjson_obj_get(root, "sessions"), index, count, each) {
     const char *id = fc_text_of(each, "session");
-    // Without a token the server says no id.
+    // Without a token the server does not show ids.
     fc_show_text(*id ? id : fc_text_of(each, "digest"));
     printf("  step %" PRIu64 ", idle %" PRIu64 " ms, %" PRIu64
            " values of %" PRIu64 " bytes\n",
@@ -124,8 +124,8 @@ static const struct act_t {
     {"import", "POST", NULL, true, 201, "session", show_id},
 };
 
-// ,"KEY":VALUE of an option that is a whole number, times `unit`; "" without the option,
-// NULL if it is none.
+// Returns ,"KEY":VALUE for an option with a whole number, times `unit`; "" without the
+// option; NULL if the value is no whole number.
 static const char *member(const fc_args_t *args, fc_cli_option_t option,
                           const char *key, uint64_t unit) {
   const char *value = fc_args_get(args, option, NULL);

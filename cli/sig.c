@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall sig: signatures, of a server or of a module file. Several are printed
-// one a line. A single one is printed as its line, a tree of what the line
-// leaves out, and where it comes from. Both are printed from the canonical
-// JSON.
+// farcall sig: prints signatures from a server or a module file. Several are printed one
+// a line. A single one is printed as its line, followed by a tree of the details that the
+// line omits, and by its origin. Both are made from the canonical JSON.
 #include <stdio.h>
 
 #include "file.h"
@@ -51,7 +50,7 @@ static fc_status_t print_trees(fc_str_t json, fc_error_t *err) {
 
 enum { LABELS_SHOWN = 20 };
 
-// The names of classes, by number, that attribute "show" has (core/abi/show.c).
+// Prints the names of classes, by number, from the attribute "show" (core/abi/show.c).
 static void print_labels(const char *show) {
   yyjson_doc *doc = yyjson_read(show, strlen(show), 0);
   yyjson_val *entry, *label;
@@ -124,8 +123,8 @@ static fc_status_t put_module(const fc_module_t *module, fc_sink_t *sink,
   return put(sink, "]}", err);
 }
 
-// Prints the document of one function, of one module, or of all. Takes `doc`,
-// which is `json` parsed.
+// Prints the document of one function, of one module, or of all. Takes ownership of
+// `doc`, which is `json` parsed.
 static int print_document(const fc_args_t *args, fc_str_t json,
                           yyjson_doc *doc) {
   yyjson_val *root = yyjson_doc_get_root(doc), *module;
@@ -183,8 +182,8 @@ static int sig_of_file(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // Of a server
 
-// Makes the path of the document of one function, of one module, or of all. The
-// document has the member *out_key. Returns an exit code.
+// Makes the path of the document of one function, of one module, or of all. The document
+// has the member *out_key. Returns an exit code.
 static int sig_target(const fc_args_t *args, const char **out_target,
                       const char **out_key) {
   *out_key = "modules";
@@ -221,8 +220,7 @@ static int print_format(const fc_args_t *args, const char *target) {
   return FC_EXIT_OK;
 }
 
-// The exit code, after a complaint, when the word looks like a file's name; 0
-// when it does not.
+// If the word looks like a file's name, complains and returns the exit code; otherwise 0.
 static int complain_of_file(const char *word) {
   const char *slash = strrchr(word, '/');
   fc_str_t before = {word, slash ? (size_t)(slash - word) : 0};

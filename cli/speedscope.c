@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A profile as speedscope reads it (its file-format-schema.json): each row is a sample, the
-// stack of its callers and itself, whose weight is the row's own time.
+// Writes a profile for speedscope (its file-format-schema.json). Each row is a sample:
+// the stack of its callers and itself, weighted with the row's own time.
 #include "file.h"
 #include "flame.h"
 #include "json/writer.h"
 
-// What stands behind the name.
+// Returns the text after the name.
 static const char *place_of(const fc_flame_row_t *row) {
   return *row->grid ? row->grid : row->kind;
 }
 
-// Rows that read alike are one frame: that of the first.
+// Rows with the same text share a frame: that of the first.
 static size_t frame_of(const fc_flame_t *flame, size_t index) {
   const fc_flame_row_t *row = &flame->rows[index];
   size_t frame = 0;
@@ -35,7 +35,7 @@ static fc_status_t put_frames(const fc_flame_t *flame, fc_sink_t *sink,
   return FC_OK;
 }
 
-// The callers first.
+// Writes the stack, callers first.
 static fc_status_t put_stack(const fc_flame_t *flame, size_t index,
                              fc_sink_t *sink, fc_error_t *err) {
   size_t path[FC_FLAME_ROWS_MAX], depth = flame->rows[index].depth;

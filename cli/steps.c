@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options in, lines out. Numbers of results and arguments, and what fits what, are checked
-// by the reader of the document, as of a document that somebody wrote.
+// Converts options to the document, and shows lines. The reader of the document checks
+// numbers of results and arguments and whether types fit, as in a document from a user.
 #include "steps.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static const char *value_of(const fc_args_t *args, fc_cli_option_t option) {
 // ---------------------------------------------------------------------------
 // Which options go together
 
-// The first of the options that is there; FC_OPTION_COUNT: none is.
+// Returns the first of the options that is given; FC_OPTION_COUNT: none is.
 static fc_cli_option_t first_of(const fc_args_t *args,
                                 const fc_cli_option_t *options, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -80,7 +80,7 @@ static fc_status_t refuse(fc_cli_option_t option, const char *value,
                  fc_cli_options[option].value);
 }
 
-// 2=0.5: "until":{"result":2,"equals":0.5}
+// Converts 2=0.5 to "until":{"result":2,"equals":0.5}.
 static fc_status_t put_until(const char *value, fc_sink_t *sink,
                              fc_error_t *err) {
   fc_str_t equals = fc_str(value);
@@ -95,7 +95,7 @@ static fc_status_t put_until(const char *value, fc_sink_t *sink,
   return fc_sink_put(sink, FC_STR("}"), err);
 }
 
-// 0:1,1:0: "0":1,"1":0
+// Converts 0:1,1:0 to "0":1,"1":0.
 static fc_status_t put_feeds(const char *value, bool first, fc_sink_t *sink,
                              fc_error_t *err) {
   fc_str_t rest = fc_str(value);
@@ -112,7 +112,7 @@ static fc_status_t put_feeds(const char *value, bool first, fc_sink_t *sink,
   return FC_OK;
 }
 
-// 0,2: 0,2
+// Checks and writes 0,2 as 0,2.
 static fc_status_t put_emits(const char *value, bool first, fc_sink_t *sink,
                              fc_error_t *err) {
   fc_str_t rest = fc_str(value);
@@ -129,7 +129,7 @@ static fc_status_t put_emits(const char *value, bool first, fc_sink_t *sink,
 typedef fc_status_t (*put_t)(const char *value, bool first, fc_sink_t *sink,
                              fc_error_t *err);
 
-// Puts all values of an option that may repeat between `open` and `close`.
+// Writes all values of a repeatable option between `open` and `close`.
 static fc_status_t put_all(const fc_args_t *args, fc_cli_option_t option,
                            const char *open, put_t put, const char *close,
                            fc_sink_t *sink, fc_error_t *err) {
@@ -168,7 +168,7 @@ static size_t skip_space(fc_str_t text, size_t at) {
   return at;
 }
 
-// `repeat` and the document as one object; NULL when out of memory.
+// Joins `repeat` and the document into one object; NULL: no memory.
 static const char *join(const fc_args_t *args, fc_str_t repeat,
                         fc_str_t document, size_t at) {
   if (document.data[at] == '[') {
@@ -219,7 +219,7 @@ static bool is_shown(fc_str_t line, shown_t *shown) {
   return shown->ended = fc_str_starts(line, FC_STR("{\"done\":"));
 }
 
-// Shows whole lines, up to the first that is no step and no end.
+// Shows complete lines, up to the first that is no step and no end.
 static fc_status_t show(void *context, fc_str_t lines, fc_error_t *err) {
   shown_t *shown = context;
   fc_str_t rest = lines, line = {0};

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --iterate of run and call: a function called many times in a row, each step from the
-// results of the one before. Here the options become the member "repeat" of the call
-// document, and a server's steps are printed; iterate.c makes steps in this process.
+// --iterate of run and call: a function is called many times in a row; each step uses the
+// results of the previous one. This file converts the options to the member "repeat" of
+// the call document, and prints a server's steps. iterate.c makes steps in this process.
 #ifndef FARCALL_CLI_STEPS_H_
 #define FARCALL_CLI_STEPS_H_
 
 #include "cli.h"
 #include "client.h"
 
-// Do the options beside --iterate go with it, and is it there if --until, --feed or --emit
-// is? Returns an exit code, and has complained if it isn't 0.
+// Checks that the options beside --iterate fit it, and that --until, --feed and --emit
+// come only with --iterate. Returns an exit code, after a complaint if it isn't 0.
 int fc_steps_check(const fc_args_t *args);
-// Puts "repeat" into the document, which becomes one object that is in the arena. What is
-// no document is left as it is: it is refused when it is read. Returns an exit code, and
-// has complained if it isn't 0.
+// Puts "repeat" into the document, which becomes one object in the arena. A text that is
+// no document stays unchanged: it is refused when it is read. Returns an exit code, after
+// a complaint if it isn't 0.
 int fc_steps_put(const fc_args_t *args, fc_str_t *document);
-// Has the server make the steps, and prints a line for each as it comes. Returns an exit
-// code, and has complained if it isn't 0: about an error, or an answer that is cut.
+// Makes the server do the steps, and prints a line for each as it comes. Returns an exit
+// code, after a complaint if it isn't 0: an error, or an incomplete answer.
 int fc_steps_ask(const fc_args_t *args, const fc_remote_t *server,
                  const char *target, fc_str_t document);
 

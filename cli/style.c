@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours by the escapes that every terminal knows.
+// Colours, by escape sequences that every terminal knows.
 #include "style.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours of what people read: only on a terminal, and not with NO_COLOR
-// (https://no-color.org) or TERM=dumb.
+// Colours for people: only on a terminal, and not with NO_COLOR (https://no-color.org) or
+// TERM=dumb.
 #ifndef FARCALL_CLI_STYLE_H_
 #define FARCALL_CLI_STYLE_H_
 
@@ -15,7 +15,7 @@ typedef enum fc_style_t {
   FC_STYLE_DIM,
 } fc_style_t;
 
-// What begins the style on `stream`, "" where there are no colours.
+// Returns the text that begins the style on `stream`, "" where there are no colours.
 const char *fc_style(FILE *stream, fc_style_t style);
 
 #endif  // FARCALL_CLI_STYLE_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time of every call is kept, so that each percentile is that of a call.
+// The time of every call is kept, so that each percentile is the time of a call.
 #include "timing.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static int by_time(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-// The time that `percent` of the calls did not exceed.
+// Returns the time that `percent` of the calls did not exceed.
 static uint64_t rank(const fc_timing_t *timing, size_t percent) {
   const size_t at = (timing->count * percent + 99) / 100;
   return timing->ns[at ? at - 1 : 0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --repeat, --time and --save of `farcall run`: how long each call took.
+// --repeat, --time and --save of `farcall run`: report how long each call took.
 #ifndef FARCALL_CLI_TIMING_H_
 #define FARCALL_CLI_TIMING_H_
 
@@ -11,13 +11,13 @@ typedef struct fc_timing_t {
   size_t count;
 } fc_timing_t;
 
-// Makes room for as many calls as --repeat says. Returns an exit code, and has complained
+// Makes room for as many calls as --repeat says. Returns an exit code, after a complaint
 // if it isn't 0.
 int fc_timing_init(const fc_args_t *args, fc_timing_t *out_timing);
 void fc_timing_deinit(fc_timing_t *timing);
 
-// Says what --time asks on standard error, and writes what --save asks. The calls are
-// sorted then. Returns an exit code, and has complained if it isn't 0.
+// Prints the report of --time on standard error, and writes the file of --save. Sorts the
+// calls. Returns an exit code, after a complaint if it isn't 0.
 int fc_timing_report(const fc_args_t *args, fc_timing_t *timing);
 
 #endif  // FARCALL_CLI_TIMING_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall token: makes a token for farcalld's --token-file. The secret is printed and
-// kept nowhere; the line for the file has its hash. It asks no server.
+// stored nowhere; the line for the file has its hash. Needs no server.
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding and running tools. One at a time; the signal state is the process's.
+// Finds and runs tools, one at a time. The signal state is that of the process.
 #include "tool.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
   return found ? found : along_path(arena, name, "");
 }
 
-// When tools began to run, for people who wait at a terminal; 0: nobody does.
+// When tools began to run, for people at a terminal; 0: nobody waits.
 static uint64_t begin_ns;
 static bool shown;
 static bool by_lines;  // nobody sees a terminal, and lines stay
@@ -84,7 +84,7 @@ static void clear_progress(void) {
 
 void fc_tool_show_progress(bool soon) {
   by_lines = !isatty(STDERR_FILENO);
-  // Each time, the wait for the tool is interrupted.
+  // Each tick interrupts the wait for the tool.
   const struct sigaction action = {.sa_handler = on_tick};
   const time_t every_s = !by_lines ? 1 : soon ? 10 : 60;
   const struct itimerval ticks = {{every_s, 0}, {every_s, 0}};
@@ -101,7 +101,7 @@ void fc_tool_hide_progress(void) {
 
 static const int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-// The tool leads a process group, so what it started ends with it: iree-compile, for one,
+// The tool leads a process group, so its children end with it: iree-compile, for example,
 // is a script that starts the compiler.
 static void on_signal(int number) {
   interrupted = number;
@@ -112,7 +112,7 @@ static void set_handler(void (*handler)(int)) {
   const struct sigaction action = {.sa_handler = handler};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kSignals); i++) {
     struct sigaction before;
-    // What nohup has us ignore stays ignored.
+    // Signals that nohup has made us ignore stay ignored.
     if (sigaction(kSignals[i], NULL, &before)) continue;
     if (before.sa_handler != SIG_IGN) sigaction(kSignals[i], &action, NULL);
   }
@@ -124,7 +124,7 @@ void fc_tool_release_signals(void) { set_handler(SIG_DFL); }
 
 int fc_tool_interrupted(void) { return interrupted; }
 
-// Holds the signals back and returns those held before.
+// Blocks the signals and returns the mask from before.
 static sigset_t hold_signals(void) {
   sigset_t ours, before;
   sigemptyset(&ours);
@@ -135,13 +135,13 @@ static sigset_t hold_signals(void) {
   return before;
 }
 
-// Our variables that tools do not get: the token, which is for servers, and TMPDIR, in
-// whose place the work directory stands, so that what a tool leaves there is removed.
+// Variables that tools do not get from us: the token, which is for servers, and TMPDIR,
+// which is replaced by the work directory, so that remains of a tool are removed.
 #define NO_TOKEN "FARCALL_TOKEN="
 #define TEMPORARY "TMPDIR="
 
-// The variables for a tool that works in `directory`, in one allocation that the caller
-// frees. NULL when out of memory.
+// Makes the variables for a tool that works in `directory`, in one allocation, which the
+// caller frees. NULL: no memory.
 static char **make_environment(const char *directory) {
   static const char *const given[] = {"PYTHONDONTWRITEBYTECODE=1"};
   size_t count = 0;
@@ -179,8 +179,7 @@ static int open_files(posix_spawn_file_actions_t *actions,
   return failed ? failed : posix_spawn_file_actions_adddup2(actions, 1, 2);
 }
 
-// Starts the tool with `mask`, the signals held back before hold_signals was
-// called.
+// Starts the tool with `mask`, the signal mask from before hold_signals.
 static int start(const char *const *argv, const char *directory,
                  const char *log, const sigset_t *mask, pid_t *out_child) {
   posix_spawn_file_actions_t actions;
@@ -212,8 +211,8 @@ static int start(const char *const *argv, const char *directory,
 fc_status_t fc_tool_run(const char *const *argv, const char *directory,
                         const char *log, int *out_wait, fc_error_t *err) {
   pid_t child = 0;
-  // While signals are held back none can come between the tool's start and
-  // `running` naming it.
+  // While signals are blocked, none can come between the start of the tool and the
+  // assignment to `running`.
   sigset_t before = hold_signals();
   int failed = interrupted ? 0 : start(argv, directory, log, &before, &child);
   running = child;
@@ -222,8 +221,7 @@ fc_status_t fc_tool_run(const char *const *argv, const char *directory,
     return fc_fail(err, FC_CODE_MODULE_LOAD, "cannot run %s: %s", argv[0],
                    strerror(failed));
   }
-  // Waits without reaping, so that the pid in `running` cannot become another
-  // process.
+  // Waits without reaping, so that the pid in `running` cannot become another process's.
   siginfo_t info;
   int waited = 0;
   bool again;

@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Other people's programs: finding them and running them, without a shell.
+// Finds and runs other programs, without a shell.
 #ifndef FARCALL_CLI_TOOL_H_
 #define FARCALL_CLI_TOOL_H_
 
 #include "farcall/base.h"
 
-// The path of the program `name`. With a `directory` it is looked for only there, as
-// NAME, then as NAME-22. Else it is looked for along PATH as NAME-22, then in LLVM
-// 22's own directory, then along PATH as NAME. NULL when it is in none of them.
+// Returns the path of the program `name`. With a `directory` it is searched only there,
+// as NAME, then as NAME-22. Otherwise it is searched on PATH as NAME-22, then in LLVM
+// 22's own directory, then on PATH as NAME. NULL: it is not found.
 const char *fc_tool_find(fc_arena_t *arena, const char *name,
                          const char *directory);
 
-// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the running tool, with what it
-// started, and make fc_tool_run fail, so that the caller can clean up.
-// fc_tool_interrupted tells which signal came, 0 if none. Signals that are ignored stay
-// ignored.
+// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the running tool with its children,
+// and make fc_tool_run fail, so that the caller can clean up. fc_tool_interrupted returns
+// the signal, 0 if there was none. Ignored signals stay ignored.
 void fc_tool_catch_signals(void);
-// From now on they end this process, as before. Call it before fc_tool_interrupted is asked
-// for the last time: then no signal is lost.
+// From now on these signals end this process again. Call it before the last call of
+// fc_tool_interrupted, so that no signal is lost.
 void fc_tool_release_signals(void);
 int fc_tool_interrupted(void);
 
-// From now on a line of standard error says which tool runs and since when. On a terminal
-// it is written anew every second. Elsewhere there is a new line every minute, or every ten
-// seconds if `soon`.
+// From now on a line on standard error shows which tool runs and for how long. On a
+// terminal it is updated every second. Otherwise there is a new line every minute, or
+// every ten seconds if `soon`.
 void fc_tool_show_progress(bool soon);
-// Ends these lines and their timer. Call it before exec: the new program would get SIGALRM.
+// Ends these lines and their timer. Call it before exec: the new program would get
+// SIGALRM.
 void fc_tool_hide_progress(void);
 
-// Runs argv[0] in `directory` with no input; what it prints goes to the file `log` there.
-// It gets our variables without FARCALL_TOKEN, `directory` as TMPDIR, and
-// PYTHONDONTWRITEBYTECODE. *out_wait is as
-// waitpid gives it, also of a tool that failed. Fails when the tool cannot be started or
-// waited for, or when a signal asked us to stop.
+// Runs argv[0] in `directory` without input; its output goes to the file `log` there. It
+// gets our variables without FARCALL_TOKEN, with `directory` as TMPDIR, and with
+// PYTHONDONTWRITEBYTECODE. *out_wait is the status of waitpid, also if the tool failed.
+// Fails if the tool cannot be started or waited for, or if a signal asked us to stop.
 fc_status_t fc_tool_run(const char *const *argv, const char *directory,
                         const char *log, int *out_wait, fc_error_t *err);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall top: what a server does now. It reads the server's documents once a second
-// and shows the differences; `--once` shows what there was since the server began.
+// farcall top: shows what a server does now. It reads the server's documents once a
+// second and shows the differences; `--once` shows the totals since the server started.
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define ROWS_DEFAULT 40  // lines of a terminal that does not say
 #define HEAD_ROWS 7
 
-// What a function has done since the server began.
+// The totals of a function since the server started.
 typedef struct fc_top_row_t {
   const char *name;
   double calls;  // that succeeded
@@ -29,7 +29,7 @@ typedef struct fc_top_row_t {
   double call_ns;   // and in the module
 } fc_top_row_t;
 
-// A module, and where it runs.
+// A module, and the host that runs it.
 typedef struct fc_top_module_t {
   const char
       *name;  // as metrics have it: with the version where the file has one
@@ -41,13 +41,13 @@ typedef struct fc_top_module_t {
   double refused;  // calls since it was loaded, for want of room or for crashes
 } fc_top_module_t;
 
-// Something that is wrong.
+// A condition.
 typedef struct fc_top_fault_t {
   const char *severity;
   const char *what;  // "m@2 quarantined: function 'f' was stopped by …"
 } fc_top_fault_t;
 
-// All of one second. What it points to is in `arena`.
+// The data of one second. Its pointers lead into `arena`.
 typedef struct fc_top_view_t {
   fc_arena_t arena;
   uint64_t at_ns;
@@ -142,7 +142,7 @@ static int read_functions(const fc_args_t *args, fc_top_view_t *view) {
   return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
 }
 
-// Adds what is wrong with a module, or with the server (""). False: out of memory.
+// Adds the conditions of a module, or of the server (""). False: no memory.
 static bool read_faults(fc_arena_t *arena, const char *name,
                         yyjson_val *conditions, fc_top_view_t *view) {
   yyjson_val *condition;
@@ -168,7 +168,7 @@ static bool read_faults(fc_arena_t *arena, const char *name,
   return true;
 }
 
-// In place of "ready", what is worse.
+// Returns the worse state that replaces "ready".
 static const char *state_of(yyjson_val *module) {
   static const char kQuarantined[] = "quarantined";
   yyjson_val *condition;
@@ -219,7 +219,7 @@ static int read_modules(const fc_args_t *args, fc_top_view_t *view) {
   return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
 }
 
-// These metrics are whole numbers.
+// Reads the value of a metric, which is a whole number.
 static double read_count(fc_str_t text) {
   double value = 0;
   for (size_t i = 0; i < text.size && i < 15; i++) {
@@ -229,7 +229,7 @@ static double read_count(fc_str_t text) {
   return value;
 }
 
-// Codes of calls that were not made, though nothing was wrong with them.
+// Is it a code of calls that were refused although nothing was wrong with them?
 static bool is_refusal(fc_str_t labels) {
   static const char *const kCodes[] = {
       "overloaded", "call_quarantined", "module_quarantined",
@@ -261,7 +261,8 @@ static fc_top_module_t *find_module(const fc_top_view_t *view, fc_str_t name) {
   return NULL;
 }
 
-// A line of /metrics: farcall_calls_total{module="m",function="f",code="overloaded"} 3
+// Reads a line of /metrics:
+// farcall_calls_total{module="m",function="f",code="overloaded"} 3
 static void read_refusal(fc_str_t module, fc_str_t rest,
                          const fc_top_view_t *view) {
   fc_top_module_t *row = is_refusal(rest) ? find_module(view, module) : NULL;
@@ -271,7 +272,7 @@ static void read_refusal(fc_str_t module, fc_str_t rest,
       fc_str_make(space + 1, rest.size - (size_t)(space + 1 - rest.data)));
 }
 
-// A line of /metrics about the whole server: farcall_sessions 3
+// Reads a line of /metrics about the whole server: farcall_sessions 3
 static void read_total(fc_str_t line, fc_top_view_t *view) {
   const fc_str_t name = fc_str_take(&line, ' ');
   if (fc_str_equal(name, FC_STR("farcall_sessions"))) {
@@ -282,7 +283,7 @@ static void read_total(fc_str_t line, fc_top_view_t *view) {
   }
 }
 
-// A line of /metrics: farcall_calls_waiting{module="m"} 3
+// Reads a line of /metrics: farcall_calls_waiting{module="m"} 3
 static void read_metric(fc_str_t line, fc_top_view_t *view) {
   static const struct {
     const char *name;
@@ -333,7 +334,8 @@ static int read_view(const fc_args_t *args, fc_top_view_t *view) {
 // ---------------------------------------------------------------------------
 // Differences
 
-// Functions keep their places from one second to the next unless modules come or go.
+// Functions keep their places from one second to the next, unless modules are added or
+// removed.
 static const fc_top_row_t *find_row(const fc_top_view_t *view, const char *name,
                                     size_t place) {
   if (place < view->count && !strcmp(view->rows[place].name, name)) {
@@ -345,8 +347,8 @@ static const fc_top_row_t *find_row(const fc_top_view_t *view, const char *name,
   return NULL;
 }
 
-// What became of a function since `before`. A module that was loaded again counts
-// from 0.
+// Returns the differences of a function since `before`. A module that was loaded again
+// counts from 0.
 static fc_top_row_t differ(const fc_top_row_t *now,
                            const fc_top_row_t *before) {
   if (!before || now->calls < before->calls || now->failed < before->failed) {
@@ -360,7 +362,7 @@ static fc_top_row_t differ(const fc_top_row_t *now,
                         .call_ns = now->call_ns - before->call_ns};
 }
 
-// The busiest first, then by name.
+// Sorts by calls, the most first, then by name.
 static int by_calls(const void *a, const void *b) {
   const fc_top_row_t *left = a, *right = b;
   const double calls = left->calls + left->failed;
@@ -372,7 +374,7 @@ static int by_calls(const void *a, const void *b) {
 // ---------------------------------------------------------------------------
 // Showing
 
-// How many rows of each of the three tables there is room for.
+// Returns how many rows of each of the three tables fit.
 static size_t table_rows(void) {
   struct winsize size;
   if (!isatty(STDOUT_FILENO)) return SIZE_MAX;
@@ -393,7 +395,8 @@ static void show_cell(const char *text, int width) {
   printf("%*s", size < width ? width - size : 0, "");
 }
 
-// Refusals since `before`; of a module that was loaded again, those since then.
+// Returns the refusals since `before`; for a module that was loaded again, those since
+// then.
 static double refused_since(const fc_top_module_t *now,
                             const fc_top_view_t *before) {
   const fc_top_module_t *old =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The indented form of a signature, made from the canonical JSON read back.
+// Prints the indented form of a signature from its canonical JSON.
 #include "tree.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// The word for a node that has children, which are printed below it.
+// Returns the word for a node with children, which are printed below it.
 static const char *nest_name(const fc_type_t *type) {
   if (type->kind == FC_TYPE_TUPLE) {
     if (type->flavor == FC_FLAVOR_LIST) return "list";
@@ -59,8 +59,8 @@ static fc_status_t put_place(const fc_signature_t *signature,
   return put(sink, place, err);
 }
 
-// Writes the tree of an argument or result. Nothing for one whose type has neither parts
-// nor a raw index: the line says it all.
+// Writes the tree of an argument or result. Writes nothing if its type has neither parts
+// nor a raw index: the line describes it fully.
 static fc_status_t put_tree(const fc_signature_t *signature, const char *what,
                             uint32_t position, const fc_param_t *param,
                             fc_sink_t *sink, fc_error_t *err) {

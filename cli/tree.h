@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does not fit the one line of a signature, as an indented tree:
-// structured arguments and results, and which raw value each leaf is.
+// Prints the parts of a signature that do not fit its one line as an indented tree:
+// structured arguments and results, and the raw value of each leaf.
 #ifndef FARCALL_CLI_TREE_H_
 #define FARCALL_CLI_TREE_H_
 

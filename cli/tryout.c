@@ -40,7 +40,8 @@ bool fc_tryout_start(fc_tryout_t *tryout, unsigned seconds,
 bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size) {
   const uint64_t now_ns = fc_clock_ns();
   struct pollfd watched = {tryout->pipe, POLLIN, 0};
-  // What a module has started may keep the pipe open: its end alone does not do.
+  // Processes that the module has started may keep the pipe open, so its end alone is not
+  // enough.
   return now_ns < tryout->end_ns &&
          poll(&watched, 1, (int)((tryout->end_ns - now_ns) / 1000000) + 1) >
              0 &&

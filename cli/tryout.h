@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A child that runs a module's code, which may end its process, or never end, and tells what
-// it finds through a pipe.
+// A child process that runs a module's code, which may end the process or never return.
+// The child reports its findings through a pipe.
 #ifndef FARCALL_CLI_TRYOUT_H_
 #define FARCALL_CLI_TRYOUT_H_
 
@@ -15,15 +15,15 @@ typedef struct fc_tryout_t {
   uint64_t end_ns;  // nothing is heard after this
 } fc_tryout_t;
 
-// Starts a child that calls `run`, which writes to `pipe` what it finds, each time at most
-// PIPE_BUF bytes, and ends. The child prints nothing, and SIGALRM ends it after `seconds`. It
-// has none of this process's threads: it opens modules itself. False: there is no child. Else
-// fc_tryout_end must follow.
+// Starts a child that calls `run`, which writes its findings to `pipe`, at most PIPE_BUF
+// bytes at a time, and then ends. The child prints nothing, and SIGALRM ends it after
+// `seconds`. It has none of this process's threads, so it must open modules itself.
+// False: there is no child. Otherwise fc_tryout_end must be called.
 bool fc_tryout_start(fc_tryout_t *tryout, unsigned seconds,
                      void (*run)(const void *context, int pipe),
                      const void *context);
-// Waits until the child has told `size` bytes more. False: it tells nothing more, or has
-// not for a second longer than it was given.
+// Waits until the child has reported `size` more bytes. False: it reports no more, or has
+// reported nothing for a second longer than its time.
 bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size);
 void fc_tryout_end(const fc_tryout_t *tryout);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A build without TLS: no wire has any.
+// A build without TLS: no connection has TLS.
 #include "wire.h"
 
 fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,

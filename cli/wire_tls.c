@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TLS by OpenSSL, over a BIO of our own. With OpenSSL's BIO for sockets, a write to a
-// server that has gone would end this program by SIGPIPE.
+// TLS by OpenSSL, with our own BIO. With OpenSSL's BIO for sockets, a write to a server
+// that has disconnected would end this program by SIGPIPE.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include "tls/openssl.h"
 #include "wire.h"
 
-// Made once: a program asks one server by one set of rules, over many connections.
+// Made once: a program asks one server with one set of rules, over many connections.
 static SSL_CTX *context;
 static BIO_METHOD *method;
 static const char *why = "the server has closed without saying so";
@@ -83,7 +83,8 @@ static fc_status_t make_context(const fc_wire_rules_t *rules, fc_error_t *err) {
   return FC_OK;
 }
 
-// The certificate must name the host: by its address, if it was given as one.
+// The certificate must name the host; by its address, if the host was given as an
+// address.
 static bool set_host(SSL *ssl, const char *host) {
   unsigned char address[sizeof(struct in6_addr)];
   if (inet_pton(AF_INET, host, address) == 1 ||
@@ -124,8 +125,8 @@ fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
 // ---------------------------------------------------------------------------
 // Bytes
 
-// The SSL of the wire. Its BIO is told where the wire is, which may have moved since the
-// last call.
+// Returns the SSL of the wire. Tells its BIO where the wire is, because it may have moved
+// since the last call.
 static SSL *ssl_of(fc_wire_t *wire) {
   SSL *ssl = wire->tls;
   BIO_set_data(SSL_get_rbio(ssl), wire);
@@ -133,7 +134,7 @@ static SSL *ssl_of(fc_wire_t *wire) {
   return ssl;
 }
 
-// OpenSSL's words, and what the user can do where the authority is not known here.
+// Returns OpenSSL's text, and a hint if the authority is not known here.
 static const char *why_not_trusted(long verified) {
 #define HINT ": --ca=FILE has the authority that you trust"
   switch (verified) {
@@ -170,7 +171,7 @@ int fc_wire_tls_shake(fc_wire_t *wire, const char **out_why) {
   return -1;
 }
 
-// Turns the result of a call of OpenSSL into one of send(2) or recv(2), with errno.
+// Converts the result of an OpenSSL call to that of send(2) or recv(2), with errno.
 static ssize_t result(const SSL *ssl, int done, size_t size) {
   if (done == 1) return (ssize_t)size;
   switch (SSL_get_error(ssl, done)) {
@@ -211,7 +212,7 @@ bool fc_wire_tls_has(const fc_wire_t *wire) {
   return SSL_pending(wire->tls) > 0;
 }
 
-// Tickets come without being asked for, and are no answer.
+// Tickets come unrequested, and are no answer.
 bool fc_wire_tls_is_answered(fc_wire_t *wire) {
   char byte;
   size_t got = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Expectations on values and buffer views (IREE modules/check). An expectation
-// that is not met ends the call with FAILED_PRECONDITION and says what differed
-// first.
+// Expectations on values and buffer views (IREE modules/check). If an expectation is not
+// met, the call ends with FAILED_PRECONDITION and reports the first difference.
 #include "bytecode/check.h"
 
 #include <inttypes.h>
@@ -22,7 +21,7 @@ static fc_status_t expect_false(fc_vm_native_call_t *call, fc_error_t *err) {
   return call->arguments[0].i32 ? failed(err, "false, have true") : FC_OK;
 }
 
-// A view's elements.
+// The elements of a view.
 typedef struct elements_t {
   const fc_hal_view_t *view;
   const uint8_t *data;
@@ -100,8 +99,8 @@ static fc_status_t expect_eq(fc_vm_native_call_t *call, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Almost equal
 
-// A one-byte float without infinity. Its NaN is all ones below the sign; with
-// `zero_is_nan` it is the bits of minus zero instead.
+// Converts a one-byte float type without infinity. Its NaN has all bits below the sign
+// set; with `zero_is_nan` the NaN is instead the bits of minus zero.
 static double small_float(uint8_t bits, int mantissa_bits, int bias,
                           bool zero_is_nan) {
   const int sign = bits >> 7, mantissa = bits & ((1 << mantissa_bits) - 1);
@@ -124,7 +123,7 @@ typedef enum float_word_t {
   WORD_F8E4M3FNUZ = 0x27000008,
 } float_word_t;
 
-// False for an element type that is no float.
+// False: the element type is no float.
 static bool read_float(uint32_t word, const uint8_t *at, double *out) {
   uint16_t half;
   float single;
@@ -165,8 +164,8 @@ static bool almost_equal(double left, double right, double absolute,
                          double relative) {
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   if (left == right) return true;  // equal infinities too
-  // Nothing else is near an infinity. If `right` is one, the line below would say that
-  // everything is: it computes inf <= inf.
+  // No other value is near an infinity. The formula below would accept any value if
+  // `right` is infinite, because it computes inf <= inf.
   if (isinf(left) || isinf(right)) return false;
   return fabs(left - right) <= absolute + relative * fabs(right);
 }

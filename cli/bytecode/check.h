@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The `check` module of IREE's self-checking programs. They import its functions
-// optionally: without this module they would run, but check nothing. For
-// `farcall test` only.
+// optionally: without this module they would run but check nothing. Only for `farcall
+// test`.
 #ifndef FARCALL_CLI_BYTECODE_CHECK_H_
 #define FARCALL_CLI_BYTECODE_CHECK_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The disassembler: one loop over the decoder, the text form of each opcode in
-// ops.def. The command line and tests call it; nothing at run time does.
+// The disassembler: one loop over the decoder. ops.def has the text form of each opcode.
+// Only the command line and tests call it.
 #include "bytecode/disasm.h"
 
 #include <inttypes.h>
@@ -47,8 +47,8 @@ static fc_status_t put(fc_sink_t *sink, fc_error_t *err, const char *text) {
 // ---------------------------------------------------------------------------
 // Operands
 
-// `kind` is the operand's letter of ops.def and says how wide a value is. It is 0 or
-// '?' where nothing says that: then only the first cell is printed.
+// `kind` is the operand's letter in ops.def, which gives the width of the value. If it is
+// 0 or '?', the width is not known and only the first cell is printed.
 static fc_status_t print_register(printer_t *p, uint32_t reg, char kind,
                                   fc_error_t *err) {
   if (reg & FC_VM_REF_BIT) {

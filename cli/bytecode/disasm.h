@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytecode as text, in the form iree-dump-module prints it. For `farcall dump`
-// and tests; reads modules that failed to verify too, as far as they decode.
+// Prints bytecode in the form of iree-dump-module, for `farcall dump` and tests. Also
+// reads modules that do not verify, as far as they can be decoded.
 #ifndef FARCALL_CLI_BYTECODE_DISASM_H_
 #define FARCALL_CLI_BYTECODE_DISASM_H_
 
 #include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
 
-// Writes one function: a "[offset]" and one instruction a line; block markers read
-// "^bbN:".
+// Writes one function, a "[offset]" and an instruction on each line; a block marker is
+// written as "^bbN:".
 fc_status_t fc_vm_disassemble(const fc_vm_module_t *module, uint32_t function,
                               fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `farcall test` calls the functions of a file that take and return nothing, one by one;
-// `farcall dump` prints the disassembly of a file, or takes its kernels out. One thread.
+// `farcall test` calls the functions of a file that take and return nothing, one by one.
+// `farcall dump` prints the disassembly of a file, or extracts its kernels. One thread.
 #include "bytecode/selftest.h"
 
 #include "bytecode/check.h"
@@ -57,7 +57,7 @@ static bool run_one(tester_t *t, const fc_vm_export_t *export,
   bool must_fail = fc_str_starts(export->name, FC_STR("fail_"));
   *test = (fc_vm_test_t){.name = export->name};
   test->err = status == FC_OK ? NULL : err;
-  // Running out of time or of system memory is not the module's own failure.
+  // A time-out, or a lack of system memory, is not the module's own failure.
   bool failed = status != FC_OK && err->code == FC_CODE_CALL_FAILED;
   test->ok = must_fail ? failed : status == FC_OK;
   return test->ok;
@@ -86,7 +86,7 @@ fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
   return status;
 }
 
-// What reads a file that need not verify.
+// The state of reading a file that need not verify.
 typedef struct reader_t {
   fc_snapshot_t file;
   fc_vm_module_t *module;

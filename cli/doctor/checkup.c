@@ -58,7 +58,7 @@ static bool is_same(const fc_finding_t *a, const fc_finding_t *b) {
          fc_str_equal(a->thing, b->thing) && !strcmp(a->message, b->message);
 }
 
-// Doubles the list. False when memory gives out.
+// Doubles the list. False: no memory.
 static bool grow(fc_checkup_t *checkup) {
   const size_t capacity = checkup->capacity ? 2 * checkup->capacity : 16;
   fc_finding_t *findings =
@@ -188,7 +188,8 @@ void fc_checkup_show(const fc_checkup_t *checkup, FILE *stream) {
   fprintf(stream,
           "%s%s%s: ", fc_style(stream, fit ? FC_STYLE_GOOD : FC_STYLE_BAD),
           fit ? "fit" : "unfit", fc_style(stream, FC_STYLE_PLAIN));
-  // That nothing will fail is more than anybody knows before the module is made.
+  // The report does not claim that nothing will fail: nobody knows that before the module
+  // is made.
   if (!fit) {
     fprintf(stream, "%zu that will fail, ", checkup->levels[FC_LEVEL_UNFIT]);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `farcall doctor` finds in a file: a list of findings, each with a thing, the place
-// of the thing and a way out. One thread.
+// The findings of `farcall doctor` in a file: a list of findings, each with a thing, its
+// place and a remedy. One thread.
 #ifndef FARCALL_CLI_DOCTOR_CHECKUP_H_
 #define FARCALL_CLI_DOCTOR_CHECKUP_H_
 
@@ -35,7 +35,7 @@ typedef struct fc_finding_t {
   size_t count;         // places with the same finding
 } fc_finding_t;
 
-// What is known of the file's size in memory, bytes. -1: not known.
+// The file's known sizes in memory, in bytes. -1: not known.
 typedef struct fc_footprint_t {
   int64_t weights;     // constants, mapped or copied once for all calls
   int64_t arguments;   // of one call, with the results; open dims count as 1
@@ -55,7 +55,7 @@ typedef struct fc_checkup_t {
   size_t levels[FC_LEVEL_COUNT];
   size_t place_count;
   fc_footprint_t footprint;
-  // What made an importer and its compiler read the file; "": nothing did.
+  // The reason for which an importer and its compiler read the file; "": none did.
   const char *asked;
   bool write_roles;  // into the sidecar of a module
   bool out_of_memory;
@@ -65,10 +65,10 @@ void fc_checkup_init(fc_checkup_t *checkup, fc_arena_t *arena, const char *path,
                      const char *input);
 
 // Adds a finding, or counts one more place of a finding with the same level, subject,
-// thing and message. All texts must live as long as the arena. Of new findings from
-// the 1001st on, only the counts of levels grow. Behind FC_CHECKUP_PLACES_MAX places the
-// checkup is full: a last finding says so, and no more are taken, or a hostile file would
-// take hours.
+// thing and message. All texts must live as long as the arena. From the 1001st new
+// finding on, only the counts of levels grow. After FC_CHECKUP_PLACES_MAX places the
+// checkup is full: a last finding says so, and no more are added. Otherwise a hostile
+// file would take hours.
 void fc_checkup_add(fc_checkup_t *checkup, fc_severity_t level,
                     fc_subject_t subject, fc_str_t thing, const char *place,
                     const char *message, const char *way_out);
@@ -77,10 +77,10 @@ static inline bool fc_checkup_is_full(const fc_checkup_t *checkup) {
   return checkup->place_count >= FC_CHECKUP_PLACES_MAX;
 }
 
-// Prints into the arena; "" when out of memory, which is noted.
+// Prints into the arena; returns "" if there is no memory, which is noted.
 const char *fc_checkup_print(fc_checkup_t *checkup, const char *format, ...)
     FC_PRINTF(2, 3);
-// A name out of a file for messages: quoted, escaped, cut.
+// Returns a name from a file for messages: quoted, escaped and cut.
 const char *fc_checkup_name(fc_checkup_t *checkup, fc_str_t name);
 
 static inline bool fc_checkup_is_fit(const fc_checkup_t *checkup) {
@@ -91,12 +91,12 @@ void fc_checkup_show(const fc_checkup_t *checkup, FILE *stream);
 fc_status_t fc_checkup_write_json(const fc_checkup_t *checkup, fc_sink_t *sink,
                                   fc_error_t *err);
 
-// The checks, each of one kind of file.
+// The checks, one for each kind of file.
 void fc_doctor_onnx(fc_checkup_t *checkup, fc_str_t bytes);
 void fc_doctor_mlir(fc_checkup_t *checkup, fc_str_t text);
 void fc_doctor_bytecode(fc_checkup_t *checkup, fc_str_t bytes);
 void fc_doctor_jax(fc_checkup_t *checkup, fc_str_t bytes);
-// Loads the file at the checkup's path, whose bytes these are.
+// Loads the file at the checkup's path; `bytes` are its content.
 void fc_doctor_module(fc_checkup_t *checkup, fc_str_t bytes);
 
 #endif  // FARCALL_CLI_DOCTOR_CHECKUP_H_

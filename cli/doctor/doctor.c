@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall doctor: says of a file, before a compiler is asked or a server gets it, what
-// will fail, what may, and what to do. Exit code 1: it is unfit.
+// farcall doctor: reports what will fail or may fail with a file, and remedies, before a
+// compiler or a server gets the file. Exit code 1: the file is unfit.
 #include "doctor/doctor.h"
 
 #include <stdio.h>
@@ -17,8 +17,9 @@ static bool is_module(fc_str_t bytes) {
   return kind && kind->use == FC_FILE_MODULE;
 }
 
-// ONNX begins with the field of its version, and no text does. fc_format_find knows no
-// ONNX that was cut off, but fc_doctor_onnx says where the file breaks off.
+// ONNX begins with the field of its version, and no text begins with that byte.
+// fc_format_find does not recognise truncated ONNX, but fc_doctor_onnx reports where the
+// file ends.
 static bool begins_as_onnx(fc_str_t bytes) {
   return fc_str_starts(bytes, FC_STR("\x08"));
 }
@@ -73,8 +74,8 @@ bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
   char reason[FC_FILE_TEXT];
   const fc_format_t *format = fc_format_find(bytes, path ? path : "", reason);
   fc_checkup_init(&checkup, arena, path ? path : "", input);
-  // The compiler itself says what is wrong with MLIR as text, and in which line. Formats
-  // of text come after FC_FORMAT_BYTECODE.
+  // For MLIR text, the compiler itself reports the error and its line. Text formats come
+  // after FC_FORMAT_BYTECODE.
   if (!format || format->id > FC_FORMAT_BYTECODE) return false;
   check_source(&checkup, bytes);
   if (fc_checkup_is_fit(&checkup)) return false;
@@ -89,7 +90,7 @@ bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
 }
 
 // ---------------------------------------------------------------------------
-// What only the importer and the compiler know
+// What only the importer and the compiler can find out
 
 static void add_refusal(fc_checkup_t *checkup, const fc_compile_t *compile) {
   const char *message = compile->err->message, *hint = compile->hint;
@@ -103,7 +104,8 @@ static void add_refusal(fc_checkup_t *checkup, const fc_compile_t *compile) {
                       : "export it by other operators");
 }
 
-// Returns an exit code, after a complaint, where the tools could not say anything.
+// Imports the file. Returns an exit code, after a complaint, if the tools could not be
+// run.
 static int try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
   fc_tool_catch_signals();
   fc_tool_show_progress(false);
@@ -122,8 +124,8 @@ static int try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
                : fc_complain(FC_EXIT_FAILED, "%s", compile->err->message);
 }
 
-// Nothing but an import says whether it succeeds, so an ONNX model that looks fit is
-// imported where the tools are installed.
+// Only an import shows whether it succeeds. So an ONNX model that looks fit is imported
+// if the tools are installed.
 static int ask_importer(const fc_args_t *args, fc_checkup_t *checkup,
                         fc_str_t bytes) {
   char reason[FC_FILE_TEXT];

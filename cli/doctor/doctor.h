@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `farcall compile` asks before it asks a compiler.
+// The check of `farcall compile` before it runs a compiler.
 #ifndef FARCALL_CLI_DOCTOR_DOCTOR_H_
 #define FARCALL_CLI_DOCTOR_DOCTOR_H_
 
 #include "farcall/base.h"
 
-// True, after complaints, when a compiler is certain to refuse the source. False for MLIR
-// as text, which its compiler checks itself. `path` is NULL for standard input; `input`
-// is what messages call the source.
+// True, after complaints: a compiler would certainly refuse the source. False for MLIR
+// text, which its compiler checks itself. `path` is NULL for standard input; `input` is
+// the name of the source in messages.
 bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
                        fc_str_t bytes);
 

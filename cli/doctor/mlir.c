@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks through MLIR, as text or as bytecode, for names of what compilers do not lower.
-// Of text, only words, quotes and brackets are looked at: what else is wrong with the
-// grammar, the compiler says. Of an artifact of jax.export, also the table around the
-// bytecode is read: platforms, devices, effects.
+// Searches MLIR, as text or as bytecode, for names that compilers do not lower. In text,
+// only words, quotes and brackets are read: the compiler reports other errors of grammar.
+// In an artifact of jax.export, the table around the bytecode is also read: platforms,
+// devices, effects.
 #include "compile/format.h"
 #include "doctor/checkup.h"
 #include "module/vm/flatbuffer.h"
@@ -85,7 +85,7 @@ static char char_at(const reader_t *reader, size_t at) {
   return at < reader->text.size ? reader->text.data[at] : '\0';
 }
 
-// "f32" of "?x4xf32".
+// Returns the element type, "f32" in "?x4xf32".
 static fc_str_t element_of(fc_str_t word) {
   size_t begin = 0;
   while (begin < word.size) {
@@ -110,7 +110,8 @@ static void check_called(reader_t *reader, fc_str_t name, size_t at) {
   }
 }
 
-// The first row that a word fits. Types of elements count in the head of a function only.
+// Returns the first row that matches a word. Element types count only in the head of a
+// function.
 static const struct word_t *find_word(fc_str_t word, bool in_head) {
   const fc_str_t element = element_of(word);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kWords); i++) {
@@ -141,7 +142,7 @@ static void check_dims(reader_t *reader) {
   reader->open_dims = 0;
 }
 
-// A function begins: is it one that callers see?
+// Begins a function, and notes whether callers can see it.
 static void enter_function(reader_t *reader) {
   size_t at = reader->at;
   while (char_at(reader, at) == ' ') at++;
@@ -173,7 +174,7 @@ static void check_word(reader_t *reader, fc_str_t word, size_t at) {
   add(reader, row->level, row->subject, word, at, row->message, row->way_out);
 }
 
-// The text between quotes: an operation's name in the generic form, or a device.
+// Checks the text between quotes: an operation's name in the generic form, or a device.
 static void check_quoted(reader_t *reader, fc_str_t quoted, size_t at) {
   const bool is_operation = char_at(reader, reader->at) == '(';
   if (is_operation) {
@@ -247,7 +248,7 @@ static bool read_next(reader_t *reader) {
     }
     return true;
   }
-  // Brackets between quotes, as in data of constants, do not pair.
+  // Brackets between quotes, as in data of constants, need not pair.
   if (byte == '"') return skip_quoted(reader);
   if (is_word(byte) && byte != '-') {
     const size_t begin = reader->at;
@@ -307,7 +308,8 @@ void fc_doctor_mlir(fc_checkup_t *checkup, fc_str_t text) {
 // ---------------------------------------------------------------------------
 // Bytecode: only its table of strings is read, which names operations and types
 
-// A number in MLIR's bytecode: as many bytes follow the first as that ends in zero bits.
+// Reads a number of MLIR's bytecode. The number of zero bits at the end of the first byte
+// is the number of further bytes.
 static bool read_number(fc_str_t bytes, size_t *at, uint64_t *out) {
   if (*at >= bytes.size) return false;
   const uint8_t first = (uint8_t)bytes.data[*at];
@@ -323,7 +325,7 @@ static bool read_number(fc_str_t bytes, size_t *at, uint64_t *out) {
   return true;
 }
 
-// The section of strings; empty when there is none.
+// Returns the section of strings; empty if there is none.
 static fc_str_t find_strings(fc_str_t bytes) {
   static const size_t kMagic = 4;
   uint64_t version, size, alignment;
@@ -357,7 +359,7 @@ static void check_string(fc_checkup_t *checkup, fc_str_t string) {
     const struct word_t *row = &kWords[i];
     const bool portable =
         row->portable && fc_str_equal(string, fc_str(row->portable));
-    // Among the strings, a dialect stands without its dot.
+    // In the strings, a dialect has no dot after its name.
     const bool dialect =
         row->form == PREFIX &&
         fc_str_equal(string, fc_str_make(row->name.data, row->name.size - 1));
@@ -392,7 +394,7 @@ void fc_doctor_bytecode(fc_checkup_t *checkup, fc_str_t bytes) {
 }
 
 // ---------------------------------------------------------------------------
-// What jax.export writes: a flatbuffer around bytecode. Numbers of fields are those of
+// The output of jax.export: a flatbuffer around bytecode. Field numbers are those of
 // jax/_src/export/serialization.fbs.
 
 enum {
@@ -409,7 +411,7 @@ static void add_damaged_export(fc_checkup_t *checkup, const fc_error_t *err) {
                  "the file was cut off or changed: serialize it again");
 }
 
-// The text at element `index` of a vector of strings; empty when it is damaged.
+// Returns the text at element `index` of a vector of strings; empty if it is damaged.
 static fc_str_t text_at(fc_str_t bytes, const fc_fb_vector_t *vector,
                         uint32_t index) {
   uint32_t offset, size;

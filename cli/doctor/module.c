@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens a compiled module as a server does that only describes it (describe_native): none
-// of its code runs in this process. Finds why it would not load, which functions callers
-// cannot use well, and what is likely slow.
+// Opens a compiled module like a server that only describes it (describe_native): none of
+// its code runs in this process. Finds out why it would not load, which functions callers
+// cannot use well, and what is probably slow.
 #include "abi/print.h"
 #include "doctor/checkup.h"
 #include "doctor/roles.h"
@@ -10,7 +10,7 @@
 #include "farcall/farcall.h"
 #include "kernels/cpu.h"
 
-// Copies `thing`, which is a text of the module: findings are printed after the module is
+// Copies `thing`, a text of the module, because findings are printed after the module was
 // released.
 static void add(fc_checkup_t *checkup, fc_severity_t level,
                 fc_subject_t subject, fc_str_t thing, const char *message,
@@ -95,7 +95,7 @@ static bool holds(fc_str_t text, const char *wanted) {
   return memmem(text.data, text.size, wanted, strlen(wanted)) != NULL;
 }
 
-// What the bytes of a .vmfb tell of its kernels: their formats are named in it.
+// Checks the bytes of a .vmfb for the formats of its kernels, whose names are in it.
 static void check_speed(fc_checkup_t *checkup, fc_str_t bytes,
                         const fc_module_info_t *info) {
   if (holds(bytes, "vmvx-bytecode-fb") && !info->runs_native) {

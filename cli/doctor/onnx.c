@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks through an ONNX model without running anything: operators, types, dims, weights.
-// Numbers of fields are those of onnx.proto. The bytes may come from anyone, so nothing
-// here trusts a size, and graphs inside graphs are followed to DEPTH_MAX only.
+// Checks an ONNX model without running anything: operators, types, dims, weights. Field
+// numbers are those of onnx.proto. The bytes may be hostile, so no size is trusted, and
+// nested graphs are followed only to DEPTH_MAX.
 #include "doctor/checkup.h"
 #include "doctor/onnx_operators.h"
 #include "doctor/onnx_outside.h"
@@ -15,7 +15,7 @@
 // ---------------------------------------------------------------------------
 // Types
 
-// By number of TensorProto.DataType. Bits 0: a call cannot carry it.
+// By number of TensorProto.DataType. Bits 0: a call cannot carry the type.
 static const struct {
   const char *name;
   unsigned bits;
@@ -85,13 +85,13 @@ static void add_damage(model_t *model, const char *what) {
       "the file was cut off or changed: copy or export it again");
 }
 
-// Whether more of the model is looked at.
+// Must more of the model be read?
 static bool is_open(const model_t *model) {
   return model->part_count <= PARTS_MAX && !fc_checkup_is_full(model->checkup);
 }
 
-// Counts a node, a weight, a value or a function. False: it is not looked at, because
-// there were too many, or the report is full.
+// Counts a node, a weight, a value or a function. False: it is not read, because there
+// are too many or the report is full.
 static bool is_looked_at(model_t *model) {
   if (!is_open(model)) return false;
   if (++model->part_count <= PARTS_MAX) return true;
@@ -187,7 +187,7 @@ static const char *kind_name(uint32_t kind) {
   }
 }
 
-// An argument or a result of the model.
+// Checks the type of an argument or a result of the model.
 static void check_type(model_t *model, const value_t *value, bool is_result) {
   const char *place = fc_checkup_print(
       model->checkup, "%s %s", is_result ? "result" : "argument",
@@ -198,8 +198,8 @@ static void check_type(model_t *model, const value_t *value, bool is_result) {
         "run onnx.shape_inference.infer_shapes and save the result");
     return;
   }
-  // Estimators return sequences and texts: compile/tools/farcall_ml.py makes tensors of
-  // them.
+  // Estimators return sequences and texts; compile/tools/farcall_ml.py makes tensors of
+  // these.
   if (model->has_estimators && is_result &&
       (value->kind == 4 || value->type == TYPE_STRING)) {
     return;
@@ -267,7 +267,7 @@ static void multiply_dims(fc_pb_field_t field, uint64_t *elements) {
   }
 }
 
-// Counts the bytes of a constant and checks that they are there.
+// Counts the bytes of a constant, and checks that they exist.
 static void check_tensor(model_t *model, fc_str_t bytes, bool is_weight) {
   if (!is_looked_at(model)) return;
   fc_message_t message = fc_message(bytes);
@@ -386,7 +386,7 @@ static void check_node(model_t *model, fc_str_t bytes, size_t index,
   }
 }
 
-// The bytes of a value, at most INT64_MAX / 4.
+// Returns the bytes of a value, at most INT64_MAX / 4.
 static int64_t bytes_of(const value_t *value) {
   int64_t bits;
   if (!fc_i64_mul(value->elements, (int64_t)type_bits(value->type), &bits)) {
@@ -412,7 +412,7 @@ static void check_argument(model_t *model, fc_str_t bytes, bool is_result,
                            unsigned depth) {
   if (!is_looked_at(model)) return;
   const value_t value = read_value(model, bytes);
-  // Old models list their weights as arguments, too.
+  // Old models list their weights as arguments too.
   const bool is_weight = !is_result && is_there(&model->names, value.name);
   if (!is_result) remember(model, &model->names, value.name);
   if (depth || is_weight) return;

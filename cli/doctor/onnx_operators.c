@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which operators compilers lower, by the rows of operators.def.
+// Checks which operators compilers lower, with the rows of operators.def.
 #include "doctor/onnx_operators.h"
 
 // ---------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nodes of an ONNX model: which operators compilers lower.
+// Checks the nodes of an ONNX model for operators that compilers do not lower.
 #ifndef FARCALL_CLI_DOCTOR_ONNX_OPERATORS_H_
 #define FARCALL_CLI_DOCTOR_ONNX_OPERATORS_H_
 
@@ -15,15 +15,16 @@ typedef struct fc_onnx_node_t {
 } fc_onnx_node_t;
 
 bool fc_onnx_is_own_domain(fc_str_t domain);
-// "node 'attend' (3 of its graph)"
+// Returns a text such as "node 'attend' (3 of its graph)".
 const char *fc_onnx_place(fc_checkup_t *checkup, const fc_onnx_node_t *node);
 void fc_onnx_add(fc_checkup_t *checkup, fc_severity_t level,
                  const fc_onnx_node_t *node, const char *message,
                  const char *way_out);
-// The key of a function that the model itself defines: "domain name".
+// Returns the key of a function that the model itself defines: "domain name".
 const char *fc_onnx_function_key(fc_checkup_t *checkup, fc_str_t domain,
                                  fc_str_t name);
-// Adds what is wrong with a node's operator. `functions`: the keys of the model's own.
+// Adds findings about a node's operator. `functions` has the keys of the model's own
+// functions.
 void fc_onnx_check_operator(fc_checkup_t *checkup, int64_t opset,
                             const fc_name_table_t *functions,
                             const fc_onnx_node_t *node);

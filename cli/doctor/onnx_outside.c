@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks for the files of weights that are not in the model itself. Only the size of such
-// a file is looked at.
+// Checks the files of weights that are outside the model. Only the size of such a file is
+// read.
 #include "doctor/onnx_outside.h"
 
 #include <stdlib.h>

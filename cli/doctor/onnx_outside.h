@@ -13,7 +13,7 @@ typedef struct fc_onnx_outside_t {
 
 // Reads one entry of TensorProto.external_data; a weight has one for each member.
 void fc_onnx_read_outside(fc_str_t bytes, fc_onnx_outside_t *outside);
-// Adds what is wrong with the file of weight `name`.
+// Adds findings about the file of weight `name`.
 void fc_onnx_check_outside(fc_checkup_t *checkup, fc_str_t name,
                            const fc_onnx_outside_t *outside);
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a message of protobuf field by field. The bytes may come from anyone: sizes are
-// checked here, once.
+// Reads a protobuf message field by field. The bytes may be hostile: sizes are checked
+// here, once.
 #ifndef FARCALL_CLI_DOCTOR_PROTOBUF_H_
 #define FARCALL_CLI_DOCTOR_PROTOBUF_H_
 
 #include "farcall/base.h"
 
-// A message that is being read; fc_message makes one that stands before its first field.
+// A message that is being read; fc_message makes one before its first field.
 typedef struct fc_message_t {
   fc_str_t bytes;
   size_t at;
-  bool damaged;  // what stands at `at` is no field
+  bool damaged;  // the bytes at `at` are no field
 } fc_message_t;
 
 typedef struct fc_pb_field_t {
@@ -25,11 +25,11 @@ static inline fc_message_t fc_message(fc_str_t bytes) {
   return (fc_message_t){.bytes = bytes};
 }
 
-// False at the end, and where the message is damaged.
+// False: the message has ended or is damaged.
 bool fc_message_next(fc_message_t *message, fc_pb_field_t *out_field);
 
-// The integers of one field of a repeated field: one, or several packed (varints). Before
-// the first, all but `field` is zero.
+// The integers of a repeated field: a single one, or several packed ones (varints).
+// Before the first, all members except `field` are zero.
 typedef struct fc_numbers_t {
   fc_pb_field_t field;
   size_t at;

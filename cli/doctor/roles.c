@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls are made by a child, which a module may end or keep from ending; it tells
-// what it found through a pipe, call by call. Numbers of an example that has none of its own
-// are zero, and a function that copies zeros over zeros seems to write nothing: so floats of
-// each argument get a value of their own. Integers may be places, where 0 is the safest: they
-// get theirs in a second call of each function, when the first calls of all were made.
+// A child process makes the calls, because a module may end its process or never return.
+// The child reports its findings through a pipe, call by call. Without an example of the
+// module, all numbers are zero, and a function that copies zeros over zeros seems to
+// write nothing. So the floats of each argument get a different value. Integers may be
+// indices, for which 0 is the safest value: they get different values only in a second
+// call of each function, after all first calls.
 #include "doctor/roles.h"
 
 #include <unistd.h>
@@ -20,8 +21,8 @@
 #define EXAMPLE_SIZE_MAX (1u << 20)  // bytes of a call
 #define FILL 0x38  // of the first argument; small positive floats
 
-// What the child tells: that a function writes into an argument, or, with DONE in its
-// place, that the call was made.
+// A report of the child: a function writes to an argument; or, with DONE instead of an
+// argument, the call was made.
 typedef struct told_t {
   uint32_t function;
   uint32_t argument;
@@ -67,8 +68,8 @@ static bool tell(int pipe, size_t function, uint32_t argument) {
   return write(pipe, &told, sizeof told) == (ssize_t)sizeof told;
 }
 
-// Makes the call of a frame that was begun, and tells which arguments have changed, but
-// for those that were told.
+// Makes the call of a frame that was begun, and reports which arguments have changed,
+// except those already reported.
 static bool make_call(const fc_local_bound_t *bound, bool integers, bool *told,
                       int pipe) {
   const fc_function_t *function = bound->function;
@@ -167,7 +168,7 @@ static const char *sidecar_path(fc_checkup_t *checkup) {
                           checkup->path);
 }
 
-// Reads the sidecar that there is, or begins one.
+// Reads the existing sidecar, or begins one.
 static bool open_sidecar(fc_checkup_t *checkup, sidecar_t *out) {
   fc_str_t text;
   out->path = sidecar_path(checkup);
@@ -193,7 +194,7 @@ static yyjson_mut_val *find_list(yyjson_mut_doc *doc, yyjson_mut_val *object,
   return list ? list : yyjson_mut_obj_add_arr(doc, object, key);
 }
 
-// The entry of a function; a new one names it.
+// Returns the entry of a function; a new entry gets its name.
 static yyjson_mut_val *find_entry(const sidecar_t *sidecar, fc_str_t name) {
   yyjson_mut_val *list = find_list(
       sidecar->doc, yyjson_mut_doc_get_root(sidecar->doc), "functions");

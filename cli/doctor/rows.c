@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls are made by a child, which a module may end or keep from ending; it tells each
-// verdict through a pipe.
+// A child process makes the calls, because a module may end its process or never return.
+// The child reports each verdict through a pipe.
 #include "doctor/rows.h"
 
 #include <limits.h>
@@ -74,7 +74,7 @@ static void add(fc_checkup_t *checkup, const fc_function_t *function,
                  "");
 }
 
-// Has the child begun?
+// Reads the child's verdicts. False: the child has not begun.
 static bool read_told(fc_checkup_t *checkup, const fc_module_t *module,
                       const fc_tryout_t *tryout, bool *tried) {
   bool begun = false;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells the page's address when farcalld is ready. farcalld tells its service manager
-// (sd_notify), and for want of one that is a process of ours, which belongs to nobody: it
-// ends when it was told, or with farcalld. It believes only the process that it was
-// started by, since anybody of this machine may send to its socket.
+// Prints the page's address when farcalld is ready. farcalld reports this to its service
+// manager (sd_notify); if there is none, a process of ours takes that place. This process
+// is detached, and ends after the report, or with farcalld. It accepts reports only from
+// the process that started it, because any program of this machine may send to its
+// socket.
 #include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static int open_socket(fc_arena_t *arena) {
   return -1;
 }
 
-// Reads one datagram. False unless it is from `sender`.
+// Reads one datagram. False: it is not from `sender`.
 static bool receive(int file, pid_t sender, char *out, size_t capacity) {
   char room[CMSG_SPACE(sizeof(struct ucred))];
   struct iovec part = {out, capacity - 1};
@@ -55,7 +56,8 @@ static bool receive(int file, pid_t sender, char *out, size_t capacity) {
   return who.pid == sender;
 }
 
-// The address of a message that says READY=1, cut out of it. NULL: it says something else.
+// Returns the address in a message with READY=1, as a part of `text`. NULL: it is another
+// message.
 static char *address_of(char *text) {
   char *address = strstr(text, STATUS);
   if (!strstr(text, "READY=1") || !address) return NULL;
@@ -71,7 +73,7 @@ static void open_page(fc_arena_t *arena, const char *address) {
   for (size_t i = 0; !program && i < FC_ARRAY_COUNT(kBrowsers); i++) {
     program = fc_tool_find(arena, kBrowsers[i], NULL);
   }
-  // Nothing of what they print is shown: xdg-open names each browser that it did not find.
+  // The output is not shown: xdg-open names each browser that it did not find.
   const char *const argv[] = {
       "/bin/sh", "-c", "\"$0\" \"$1\" >/dev/null 2>&1", program, address, NULL};
   int status = 0;
@@ -111,8 +113,8 @@ bool fc_serve_announce(fc_arena_t *arena, bool open) {
   fflush(stdout);
   const pid_t child = file < 0 ? -1 : fork();
   if (child == 0) {
-    // The child of the child is nobody's, so farcalld need not wait for it. Without
-    // farcalld's terminal it is not meant by a Ctrl-C.
+    // The grandchild has no parent here, so farcalld need not wait for it. In its own
+    // session it does not get farcalld's Ctrl-C.
     if (fork() == 0) {
       (void)setsid();
       wait_and_tell(arena, file, server, pid, open);

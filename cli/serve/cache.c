@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that sources were compiled to, kept in the user's cache: FOLDER/KEY/NAME.vmfb
-// with its sidecar, where the key is of all that the module depends on. An entry appears
-// whole or not at all and may be removed at any time. Of several of us who need the same
-// module one compiles it, and the others wait. Nobody but us and root may write to the
-// cache: what lies there is run.
+// Keeps modules compiled from sources in the user's cache: FOLDER/KEY/NAME.vmfb with its
+// sidecar. The key covers everything on which the module depends. An entry appears
+// atomically, and may be removed at any time. If several processes need the same module,
+// one compiles it and the others wait. Only this user and root may write to the cache,
+// because its files are run.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,7 +21,7 @@
 #include "serve/serve.h"
 #include "tool.h"
 
-// How often a source that changes while it is compiled is compiled.
+// How often a source is compiled if it changes during the compilation.
 #define TRIES_MAX 3
 #define ARENA_BLOCK (256u << 10)
 #define ARENA_LIMIT ((size_t)4 << 30)
@@ -29,7 +29,7 @@
 // ---------------------------------------------------------------------------
 // The folder
 
-// Makes the folder and those it is in. False: errno says why.
+// Makes the folder and its parent folders. False: see errno.
 static bool make_folders(char *path) {
   struct stat info;
   for (char *at = path + 1; *at; at++) {
@@ -102,7 +102,7 @@ static int open_folder(const fc_args_t *args, const char **out_folder) {
 // ---------------------------------------------------------------------------
 // Making an entry
 
-// What is about to be made.
+// The entry that is about to be made.
 typedef struct making_t {
   const fc_args_t *args;
   const char *path;    // of the source
@@ -128,9 +128,10 @@ static int read_source(making_t *making) {
                        : fc_complain(FC_EXIT_FAILED, "out of memory");
 }
 
-// Waits until nobody else makes the entry. There are sixteen locks for all entries, so
-// that they need not be removed. The lock goes with the descriptor, also of one who was
-// killed. Where the file system has no locks two may compile, which costs no more than time.
+// Waits until no other process makes the entry. There are sixteen locks for all entries,
+// so that lock files need not be removed. The lock ends with the descriptor, even if its
+// process was killed. If the file system has no locks, two processes may compile, which
+// only costs time.
 static int lock(const making_t *making) {
   const char *name = fc_print(making->args->arena, "%s/lock-%c", making->folder,
                               making->key[0]);
@@ -148,7 +149,7 @@ static int lock(const making_t *making) {
   return file;
 }
 
-// Has the source, or what else its module depends on, changed since it was read?
+// Has the source, or anything else that its module depends on, changed since it was read?
 static bool has_changed(const making_t *making) {
   char state[FC_SERVE_STATE], key[65];
   fc_serve_state(making->path, state);
@@ -156,8 +157,8 @@ static bool has_changed(const making_t *making) {
   return strcmp(state, making->state) != 0 || strcmp(key, making->key) != 0;
 }
 
-// Gives the folder the name of the entry. What is there is damaged, or was made meanwhile
-// where there are no locks.
+// Gives the folder the name of the entry. If that exists, it is damaged, or was made
+// meanwhile on a file system without locks.
 static int publish(const making_t *making, const char *made) {
   fc_error_t err;
   struct stat info;
@@ -173,8 +174,7 @@ static int publish(const making_t *making, const char *made) {
                      strerror(errno));
 }
 
-// Compiles into a folder of its own, which then becomes the entry, unless the source has
-// changed.
+// Compiles into a separate folder, which becomes the entry unless the source has changed.
 static int fill(const making_t *making, bool *out_changed) {
   const fc_args_t *args = making->args;
   char *made =
@@ -201,7 +201,7 @@ static bool find(const making_t *making, const char **out_module) {
   return *out_module != NULL;
 }
 
-// Makes the entry. *out_module stays NULL if the source has changed, or a signal came.
+// Makes the entry. *out_module stays NULL if the source has changed, or after a signal.
 static int make(const making_t *making, const char **out_module) {
   bool changed = false;
   if (fc_tool_interrupted()) return FC_EXIT_OK;
@@ -246,7 +246,7 @@ static int make_module(const fc_args_t *args, const char *path,
                      path);
 }
 
-// A folder may have many sources, so the memory that one has taken is given back.
+// A folder may have many sources, so the memory for each source is freed.
 int fc_serve_module(const fc_args_t *args, const char *path,
                     const char **out_module) {
   fc_arena_t arena;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who uses an entry has a lock on a byte of the file IN_USE, whose place is the entry's
-// name: one descriptor for all entries, which goes on to farcalld, and not to the processes
-// that farcalld starts.
+// A process that uses an entry locks a byte of the file IN_USE; the entry's name gives
+// the position of the byte. One descriptor serves all entries. farcalld inherits it, but
+// not the processes that farcalld starts.
 //
-// The list is as sha256sum writes it, a line for each file. It need not be waited for
-// until it is on the disk: after a crash of the machine the digests do not fit.
+// The list has the form of sha256sum, a line for each file. It need not be flushed to the
+// disk: after a crash of the machine the digests do not match.
 #include "serve/entry.h"
 
 #include <dirent.h>
@@ -41,14 +41,15 @@ static bool hash_open(int file, fc_sha256_t *hash) {
   }
 }
 
-// Can nobody but us and root have written to it? What is ours is taken as we left it; to
-// what is root's, such as the files of an image, nobody else may be able to write.
+// Is it certain that only this user and root have written to the file? A file of this
+// user is trusted as it is. A file of root, for example in an image, must not be writable
+// for others.
 static bool is_safe(const struct stat *info) {
   return info->st_uid == geteuid() ||
          (info->st_uid == 0 && !(info->st_mode & (S_IWGRP | S_IWOTH)));
 }
 
-// Hashes a file of ours, or root's, that is no link. False with errno.
+// Hashes a file of this user or root that is no link. False: see errno.
 static bool hash_file(const char *path, char out_hex[HEX + 1]) {
   struct stat info;
   fc_sha256_t hash;
@@ -112,7 +113,7 @@ fc_status_t fc_entry_seal(fc_arena_t *arena, const char *folder,
 // ---------------------------------------------------------------------------
 // Use
 
-// Of this process, from the first entry that it finds on; -1: none.
+// The descriptor of this process, from the first entry that it finds on; -1: none.
 static int uses = -1;
 
 static int open_uses(fc_arena_t *arena, const char *cache) {
@@ -123,8 +124,8 @@ static int open_uses(fc_arena_t *arena, const char *cache) {
   return file < 0 ? open(path, O_RDONLY | kFlags) : file;
 }
 
-// False with errno: EAGAIN if another has it. These locks are those of the open file, not
-// of the process.
+// False: see errno; EAGAIN if another process has the lock. These locks belong to the
+// open file, not to the process.
 static bool lock_entry(int file, const char *entry, short kind) {
   char place[16];
   snprintf(place, sizeof place, "%s", fc_file_base(entry));
@@ -135,8 +136,8 @@ static bool lock_entry(int file, const char *entry, short kind) {
   return !fcntl(file, F_OFD_SETLK, &range);
 }
 
-// False: it is being removed. Where the file system has no locks, or the cache is of root
-// and nobody prunes it, it is used without.
+// False: the entry is being removed. If the file system has no locks, or the cache
+// belongs to root and nobody prunes it, the entry is used without a lock.
 static bool use(fc_arena_t *arena, const char *entry) {
   const int size = (int)(fc_file_base(entry) - entry);
   const char *cache = fc_print(arena, "%.*s", size, entry);
@@ -152,7 +153,7 @@ void fc_entry_keep_used(void) {
 // ---------------------------------------------------------------------------
 // Finding
 
-// Is the file that a line of the list names as it was?
+// Is the file in a line of the list unchanged?
 static bool is_same(fc_arena_t *arena, const char *entry, fc_str_t line) {
   char hex[HEX + 1];
   if (line.size < HEX + 3 || memchr(line.data, '/', line.size)) return false;
@@ -161,7 +162,7 @@ static bool is_same(fc_arena_t *arena, const char *entry, fc_str_t line) {
   return path && hash_file(path, hex) && !memcmp(hex, line.data, HEX);
 }
 
-// The name of the module's file, if all that is listed is as it was.
+// Returns the name of the module's file, if all listed files are unchanged.
 static const char *verify(fc_arena_t *arena, const char *entry, fc_str_t stem,
                           fc_str_t list) {
   static const char *const kSuffixes[] = {".vmfb", ".so", ".farcall.json"};
@@ -197,9 +198,9 @@ const char *fc_entry_find(fc_arena_t *arena, const char *entry,
       !is_safe(&info) || info.st_mode & (S_IWGRP | S_IWOTH)) {
     return NULL;
   }
-  // First, so that nobody removes it while it is verified, nor while it is used.
+  // Locked first, so that no process removes it while it is verified or used.
   if (!use(arena, entry)) return NULL;
-  // Its time is when it was used last.
+  // The entry's time is the time of its last use.
   (void)utimensat(AT_FDCWD, entry, NULL, AT_SYMLINK_NOFOLLOW);
   if (fc_file_read(arena, path, &list, &err)) return NULL;
   return verify(arena, entry, stem, list);
@@ -218,7 +219,7 @@ static bool is_entry(const char *name) {
          strspn(name, "0123456789abcdef") == FC_ENTRY_NAME;
 }
 
-// Gathers the entries into `out`; what killed compilations have left is removed.
+// Collects the entries into `out`; removes the remains of killed compilations.
 static size_t gather(fc_arena_t *arena, const char *cache, time_t now,
                      old_t *out, size_t capacity) {
   DIR *all = opendir(cache);
@@ -245,7 +246,7 @@ static int newest_first(const void *a, const void *b) {
                                     : 1;
 }
 
-// Nobody may begin to use it until `locks` is closed.
+// No process can begin to use the entry until `locks` is closed.
 static void remove_unused(int locks, const char *entry) {
   if (lock_entry(locks, entry, F_WRLCK)) fc_workdir_remove(entry);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads farcalld's own table, so that a new option needs nothing here. Only which flags
-// there are and whether they take a value is asked: farcalld reads the values.
+// Reads farcalld's own table of options, so a new option needs no change here. Only the
+// names of flags, and whether they take a value, are used: farcalld reads the values.
 #include "serve/flags.h"
 
 #include <string.h>

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags of farcalld, which `farcall serve` passes on as they are.
+// The flags of farcalld, which `farcall serve` passes on unchanged.
 #ifndef FARCALL_CLI_SERVE_FLAGS_H_
 #define FARCALL_CLI_SERVE_FLAGS_H_
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// How many words of a command line a flag of farcalld takes, which begins with `text`: 1,
-// or 2 if its value is the next word. 0: farcalld has no such flag.
+// Returns how many words of a command line a flag of farcalld takes; `text` begins with
+// the flag. 1, or 2 if its value is the next word. 0: farcalld has no such flag.
 size_t fc_serve_flag_words(const char *text);
-// The names of all, for hints. `out_names` has room for `capacity`; returns how many.
+// Gives the names of all flags, for hints. `out_names` has room for `capacity`; returns
+// the number.
 size_t fc_serve_flag_names(const char **out_names, size_t capacity);
 
 #endif  // FARCALL_CLI_SERVE_FLAGS_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of the source all bytes are hashed. Of other files, which may have gigabytes, it is
-// which file they are: to change one without a change of its ctime takes the clock of the
-// machine.
+// All bytes of the source are hashed. Other files may have gigabytes, so only their
+// identity is hashed: changing a file without changing its ctime requires changing the
+// machine's clock.
 #include "serve/key.h"
 
 #include <glob.h>
@@ -16,7 +16,7 @@
 #include "file.h"
 #include "tool.h"
 
-// Texts are hashed with their ends, so that no two lists of them are one.
+// Texts are hashed with their NULs, so that different lists have different hashes.
 static void add_text(fc_sha256_t *hash, const char *text) {
   fc_sha256_update(hash, text, strlen(text) + 1);
 }
@@ -43,9 +43,8 @@ static void add_file(fc_sha256_t *hash, const char *path) {
 // ---------------------------------------------------------------------------
 // Compilers
 
-// The packages that lie beside a tool of Python's: the tool is a script, which may stay
-// as it is when the compiler behind it gets another version. The names of these folders
-// have the version.
+// Adds the packages beside a Python tool. The tool is a script, which may stay the same
+// when its compiler gets another version. The names of these folders contain the version.
 static void add_packages(fc_sha256_t *hash, fc_arena_t *arena,
                          const char *tool) {
   static const char *const kNames[] = {"iree_", "onnx-", "jax"};
@@ -84,7 +83,8 @@ static void add_programs(fc_sha256_t *hash, const fc_args_t *args) {
   }
 }
 
-// What "host" means on this machine, if the module is for it: others may share the cache.
+// Adds the meaning of "host" on this machine, if the module is for it: other machines may
+// share the cache.
 static void add_processor(fc_sha256_t *hash, const fc_args_t *args) {
   fc_error_t err;
   fc_str_t rest;
@@ -104,7 +104,7 @@ static void add_processor(fc_sha256_t *hash, const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // Weights
 
-// Reads a length as protobuf writes it; lengths of paths have two bytes at most.
+// Reads a length in protobuf's form; lengths of paths have at most two bytes.
 static bool read_length(fc_str_t *rest, size_t *out) {
   size_t value = 0;
   for (unsigned shift = 0; shift < 14 && rest->size; shift += 7) {
@@ -118,8 +118,8 @@ static bool read_length(fc_str_t *rest, size_t *out) {
   return false;
 }
 
-// Weights of ONNX may be in other files, which it names: key 1 of an entry is
-// "location", its value 2 the path, in the folder of the model.
+// ONNX may have weights in other files, whose names it contains: key 1 of an entry is
+// "location", its value 2 the path, relative to the model's folder.
 static void add_outside(fc_sha256_t *hash, fc_arena_t *arena, const char *path,
                         fc_str_t bytes) {
   static const char kMark[] = "\x0A\x08location\x12";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall serve: makes modules of all it is given, and becomes the farcalld that serves
+// farcall serve: makes modules from its arguments, and becomes the farcalld that serves
 // them. So signals, exit status and log are farcalld's own.
 #include "serve/serve.h"
 
@@ -79,13 +79,13 @@ static int add_file(serve_t *serve, const char *path) {
   return fc_complain(FC_EXIT_DATA, "%s: this is %s", path, text);
 }
 
-// By the name alone, as farcalld chooses files of folders.
+// Decides only by the name, as farcalld chooses files in folders.
 static fc_file_use_t use_of(const char *path) {
   const fc_file_kind_t *kind = fc_file_kind_named(fc_str(path));
   return kind ? kind->use : FC_FILE_DATA;
 }
 
-// Is the module that the source would be compiled to in its folder already?
+// Is the module that the source would be compiled to already in its folder?
 static bool has_module(fc_arena_t *arena, const char *path) {
   static const char *const kSuffixes[] = {"vmfb", "so"};
   const char *dot = strrchr(path, '.');
@@ -97,14 +97,14 @@ static bool has_module(fc_arena_t *arena, const char *path) {
   return false;
 }
 
-// What a folder has.
+// The content of a folder.
 typedef struct found_t {
   bool others;  // modules, or folders that may have some
   bool sources;
   int failure;  // exit code of a source that could not be compiled
 } found_t;
 
-// farcalld passes such files over.
+// Notes a file that farcalld will ignore.
 static void note_foreign(const char *path) {
   char text[FC_FILE_TEXT];
   const fc_file_kind_t *kind = kind_of(path);
@@ -135,8 +135,8 @@ static int add_entry(serve_t *serve, const char *path, found_t *found) {
   return FC_EXIT_OK;
 }
 
-// Of a folder, the sources in it are compiled; farcalld gets the folder as well if it has
-// anything else to serve there. A source that cannot be compiled leaves out itself alone.
+// Compiles the sources of a folder. farcalld also gets the folder if it has anything else
+// to serve. If a source cannot be compiled, only that source is left out.
 static int add_folder(serve_t *serve, const char *folder) {
   const size_t before = serve->path_count;
   found_t found = {0};
@@ -174,7 +174,7 @@ static int add_word(serve_t *serve, const char *word) {
 // ---------------------------------------------------------------------------
 // farcalld
 
-// It stands beside this program, or on PATH.
+// farcalld is beside this program, or on PATH.
 static const char *find_server(fc_arena_t *arena) {
   char own[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", own, sizeof own - 1);
