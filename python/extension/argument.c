@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python objects as the arguments of a call. What exports a buffer of the right
-// elements is passed where it lies; `coerce` (python/farcall/_arrays.py) makes an
-// array of everything else, or refuses it.
+// Converts Python objects to the arguments of a call. An object with a buffer of the
+// right elements is passed in place. For all other objects `coerce`
+// (python/farcall/_arrays.py) makes an array, or raises an error.
 #include "extension.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static bool out_of_memory(void) {
 // ---------------------------------------------------------------------------
 // Elements
 
-// The kind of a buffer's elements as NumPy calls it; 0 for another.
+// Returns NumPy's letter for the kind of a buffer's elements; 0: another kind.
 static char kind_of(const char *format) {
   if (!format) return 'u';
   if (*format == '@' || *format == '=' || *format == '<') format++;
@@ -30,8 +30,8 @@ static char kind_of(const char *format) {
   return strchr("efd", *format) ? 'f' : 0;
 }
 
-// The dtype of a buffer's elements, `wanted` if they can be read as that.
-// FC_DTYPE_NONE when they cannot.
+// Returns the dtype of a buffer's elements: `wanted`, if they can be read as that.
+// FC_DTYPE_NONE: they cannot be read.
 static fc_dtype_t match(const Py_buffer *view, fc_dtype_t wanted) {
   const char kind = kind_of(view->format);
   if (!kind || view->itemsize > 16) return FC_DTYPE_NONE;
@@ -51,7 +51,7 @@ static fc_dtype_t match(const Py_buffer *view, fc_dtype_t wanted) {
 // ---------------------------------------------------------------------------
 // Tensors
 
-// Notes where the caller's bytes are.
+// Notes the address range of the caller's bytes.
 static void note_range(fc_py_part_t *part, const fc_tensor_t *tensor) {
   const Py_buffer *view = &part->view;
   part->low = part->high = view->buf;
@@ -66,7 +66,7 @@ static void note_range(fc_py_part_t *part, const fc_tensor_t *tensor) {
   part->high += tensor->strides ? view->itemsize : view->len;
 }
 
-// False when strides are no multiple of an element's size.
+// Reads the strides. False: they are no multiples of an element's size.
 static bool read_strides(const Py_buffer *view, int64_t *strides,
                          fc_tensor_t *tensor) {
   tensor->strides = NULL;
@@ -80,8 +80,8 @@ static bool read_strides(const Py_buffer *view, int64_t *strides,
   return true;
 }
 
-// An argument that the function writes to is a copy: the caller's array stays as it
-// is, and what was written is a result.
+// An argument that the function writes to is copied: the caller's array stays unchanged,
+// and the written copy is a result.
 static bool copy_tensor(fc_py_part_t *part, fc_tensor_t *tensor) {
   size_t count, size;
   if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
@@ -123,7 +123,7 @@ static bool set_view(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
   return false;
 }
 
-// Fetches a buffer of an array that `coerce` makes of the object.
+// Gets the buffer of an array that `coerce` makes from the object.
 static fc_dtype_t coerce(const fc_leaf_t *leaf, PyObject *object,
                          PyObject *casting, fc_py_part_t *part) {
   const char *wanted = leaf->dtype ? fc_dtype_info(leaf->dtype)->text : NULL;
@@ -145,7 +145,7 @@ static fc_dtype_t coerce(const fc_leaf_t *leaf, PyObject *object,
   return dtype;
 }
 
-// Makes the object a buffer in `part`. FC_DTYPE_NONE with an exception.
+// Gets a buffer of the object in `part`. FC_DTYPE_NONE: an exception is set.
 static fc_dtype_t view_object(const fc_leaf_t *leaf, PyObject *object,
                               PyObject *casting, fc_py_part_t *part) {
   if (PyObject_CheckBuffer(object)) {
@@ -184,8 +184,8 @@ static bool out_of_range(const fc_leaf_t *leaf, PyObject *object) {
   return false;
 }
 
-// Says what was given, but for an exception that has nothing to do with its type, as
-// KeyboardInterrupt: that is the caller's.
+// Raises an error with the given type. But an exception that is not about the type, such
+// as KeyboardInterrupt, stays set for the caller.
 static bool wrong_type(const fc_leaf_t *leaf, const char *wanted,
                        PyObject *object) {
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError) &&
@@ -203,8 +203,8 @@ static bool wrong_type(const fc_leaf_t *leaf, const char *wanted,
   return false;
 }
 
-// Reads an integer of any Python type that is one. A signless integer may be given
-// in either sign's range by numbers alone if it fits the signed one.
+// Reads an integer of any Python type. A signless integer may be given in the signed or
+// the unsigned range; a NumPy scalar must be in the signed range.
 static bool read_integer(const fc_leaf_t *leaf, PyObject *object,
                          fc_scalar_t *out) {
   const fc_dtype_info_t *info = fc_dtype_info(leaf->dtype);
@@ -250,7 +250,7 @@ static bool read_bool(const fc_leaf_t *leaf, PyObject *object,
   return value == 0 || value == 1 || wrong_type(leaf, "a bool", object);
 }
 
-// The bytes of the number as a float; false when it is beyond the greatest of them.
+// Writes the number as a float. False: it is larger than the largest finite float.
 static bool round_float(fc_dtype_t dtype, double value, void *out) {
   uint16_t half;
   float single = 0;
@@ -276,8 +276,8 @@ static bool round_float(fc_dtype_t dtype, double value, void *out) {
   return whole || isfinite(single);
 }
 
-// Whether an object that gave an infinite f64 is less than that, as a longdouble of NumPy's
-// beyond the greatest f64. What cannot be compared is believed.
+// Was the object, which gave an infinite f64, less than infinity, such as a NumPy
+// longdouble above the largest f64? An object that cannot be compared counts as infinite.
 static bool was_finite(PyObject *object, double value) {
   if (!object || !isinf(value) || PyFloat_CheckExact(object)) return false;
   PyObject *infinity = PyFloat_FromDouble(value);
@@ -289,7 +289,7 @@ static bool was_finite(PyObject *object, double value) {
   return less == 1;
 }
 
-// The same of one part of a complex number.
+// The same for one part of a complex number.
 static bool part_was_finite(PyObject *object, const char *name, double value) {
   PyObject *part = isinf(value) ? PyObject_GetAttrString(object, name) : NULL;
   PyErr_Clear();
@@ -308,7 +308,7 @@ static bool read_float(const fc_leaf_t *leaf, PyObject *object,
   }
   if (was_finite(object, value)) return out_of_range(leaf, object);
   if (leaf->dtype == FC_DTYPE_F32 && PyLong_Check(object)) {
-    // Rounded once: the f64 nearest to an integer may lie between two f32.
+    // Rounded only once: the f64 nearest to an integer may lie halfway between two f32.
     int beyond;
     const long long whole = PyLong_AsLongLongAndOverflow(object, &beyond);
     const float single = (float)whole;
@@ -324,7 +324,7 @@ static bool read_complex(const fc_leaf_t *leaf, PyObject *object,
   if (PyUnicode_Check(object)) {
     return wrong_type(leaf, "a complex number", object);
   }
-  // The stable ABI asks no other object than a complex for its parts.
+  // In the stable ABI only a complex object gives its parts.
   PyObject *number =
       PyObject_CallFunction((PyObject *)&PyComplex_Type, "O", object);
   if (!number) return wrong_type(leaf, "a complex number", object);
@@ -409,7 +409,7 @@ static bool copy_array(fc_dtype_t dtype, const Py_buffer *view,
   return true;
 }
 
-// An array becomes a tensor, a scalar of NumPy's a scalar.
+// Copies an array as a tensor, and a NumPy scalar as a scalar.
 static bool copy_elements(const fc_leaf_t *leaf, PyObject *object,
                           fc_arena_t *arena, fc_value_t *out) {
   fc_leaf_t untyped = {.kind = FC_TYPE_UNKNOWN, .rank = FC_RANK_DYNAMIC};
@@ -443,8 +443,8 @@ static bool open_list(PyObject *list, fc_arena_t *arena, fc_value_t *out,
   return true;
 }
 
-// Copies what _structure.py made of a value: None, bytes, arrays, scalars of NumPy's
-// and lists of these.
+// Copies a value made by _structure.py: None, bytes, arrays, NumPy scalars, and lists of
+// these.
 static bool copy_value(const fc_leaf_t *leaf, PyObject *object,
                        fc_arena_t *arena, fc_value_t *out) {
   level_t levels[FC_TYPE_DEPTH_MAX];
@@ -505,7 +505,7 @@ bool fc_py_argument_set(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
     case FC_TYPE_DICT:
       return true;  // _structure.py has looked: nothing is passed
     default:
-      // Copies in the arena end with the call, so no result may stay where they lie.
+      // Copies in the arena are freed after the call, so every result is copied.
       part->low = NULL;
       part->high = (const char *)UINTPTR_MAX;
       return set_value(call, index, leaf, object, arena);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall._farcall: its types, what Python hands over, and its errors.
+// The module farcall._farcall: its types, the objects that Python passes to it, and its
+// errors.
 #include "extension.h"
 
 #include <stdarg.h>
@@ -8,7 +9,7 @@
 
 fc_py_given_t fc_py_given;
 
-// The text, or None if it is empty. What a module or a client wrote may be cut
+// Returns the text, or None if it is empty. Text from a module or a client may be cut
 // anywhere.
 static PyObject *text_of(const char *text) {
   if (!text || !text[0]) return Py_NewRef(Py_None);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the Python extension share. The extension offers farcall's embedding
-// API (farcall/call.h) to Python, by the stable ABI. It knows flat values only:
-// python/farcall/_structure.py makes dicts and tuples of them. Every function is called
+// Shared by the files of the Python extension, which offers farcall's embedding API
+// (farcall/call.h) to Python, using the stable ABI. The extension knows only flat values:
+// python/farcall/_structure.py makes dicts and tuples from them. Every function is called
 // with Python's global lock held, unless its comment says otherwise. Functions that
 // return an object return a new reference, or NULL with an exception set.
 #ifndef FARCALL_EXTENSION_H_
@@ -13,7 +13,7 @@
 #include <Python.h>
 #include <farcall/farcall.h>
 
-// What python/farcall/__init__.py hands over, once, before anything else is called.
+// Objects that python/farcall/__init__.py passes once, before any other call.
 typedef struct fc_py_given_t {
   PyObject *error;    // farcall.Error
   PyObject *ndarray;  // numpy.ndarray
@@ -24,13 +24,13 @@ typedef struct fc_py_given_t {
 } fc_py_given_t;
 extern fc_py_given_t fc_py_given;
 
-// Raises farcall.Error. Always NULL.
+// Raises farcall.Error. Always returns NULL.
 PyObject *fc_py_raise(const fc_error_t *err);
 // Raises farcall.Error about the argument at `path`, if that is not NULL.
 PyObject *fc_py_fail(fc_code_t code, const char *path, const char *format, ...)
     FC_PRINTF(3, 4);
 PyObject *fc_py_str(fc_str_t text);
-// The numpy.dtype of elements, borrowed.
+// Returns the numpy.dtype of elements, borrowed.
 PyObject *fc_py_dtype(fc_dtype_t dtype);
 
 // ---------------------------------------------------------------------------
@@ -55,8 +55,8 @@ typedef struct fc_py_module_t {
 
 extern PyType_Spec fc_py_module_spec;
 extern PyTypeObject *fc_py_module_type;
-// A free seat with a call of the function, or a new one, for which the global lock
-// is released. NULL with an exception, as when the module is closed.
+// Returns a free seat with a call of the function, or a new one, for which the global
+// lock is released. NULL: an exception is set, for example because the module is closed.
 fc_py_seat_t *fc_py_seat_take(fc_py_module_t *module, size_t function);
 void fc_py_seat_give(fc_py_module_t *module, fc_py_seat_t *seat);
 
@@ -71,15 +71,15 @@ extern PyType_Spec fc_py_function_spec;
 // farcall._farcall.State
 extern PyType_Spec fc_py_state_spec;
 extern PyTypeObject *fc_py_state_type;
-// The state that a call of the module is to use, until it is given back. NULL with an
-// exception: it is another module's, closed, or another call uses it.
+// Takes the state for a call of the module, until it is given back. NULL: an exception is
+// set. The state belongs to another module, is closed, or is used by another call.
 fc_state_t *fc_py_state_take(PyObject *state, const fc_py_module_t *module);
 void fc_py_state_give(PyObject *state);
 
 // ---------------------------------------------------------------------------
 // Arguments
 
-// What one argument leaf needs until the run is over.
+// The data of one argument leaf until the run is over.
 typedef struct fc_py_part_t {
   Py_buffer view;  // `obj` NULL: none
   PyObject *kept;  // an object made for it, or NULL
@@ -88,8 +88,9 @@ typedef struct fc_py_part_t {
   const char *high;
 } fc_py_part_t;
 
-// Sets one argument of a call. `casting` is a rule of NumPy ("no", "safe", ...): which
-// element types may be converted to the argument's. False: a Python exception is set.
+// Sets one argument of a call. `casting` is a rule of NumPy ("no", "safe", ...): it says
+// which element types may be converted to the argument's. False: a Python exception is
+// set.
 bool fc_py_argument_set(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
                         PyObject *object, PyObject *casting, fc_arena_t *arena,
                         fc_py_part_t *part);
@@ -98,19 +99,20 @@ void fc_py_part_deinit(fc_py_part_t *part);
 // ---------------------------------------------------------------------------
 // Results
 
-// farcall._farcall.Memory: bytes that arrays lie in, of its own, or of a call. It
+// farcall._farcall.Memory: the bytes of arrays, owned by this object or by a call. It
 // exports one flat buffer.
 extern PyType_Spec fc_py_memory_spec;
 extern PyTypeObject *fc_py_memory_type;
-// Memory of its own, not zeroed, aligned to FC_TENSOR_ALIGNMENT, writable.
+// Makes an object with its own memory: not zeroed, aligned to FC_TENSOR_ALIGNMENT,
+// writable.
 PyObject *fc_py_memory_create(size_t size);
-// Memory that is not its own: valid as long as `owner`. Read-only, because it may be
-// the module's: a constant, a weight.
+// Makes an object for borrowed memory, which is valid as long as `owner`. Read-only,
+// because it may belong to the module, as a constant or a weight.
 PyObject *fc_py_memory_borrow(void *data, size_t size, PyObject *owner);
 void *fc_py_memory_data(PyObject *memory);
 
-// farcall._farcall.Lease: keeps a seat from other calls, for results that lie in its
-// memory. With the last of them it ends the call and gives the seat back.
+// farcall._farcall.Lease: keeps a seat from other calls, for results in its memory. When
+// the last result is freed, the lease ends the call and gives the seat back.
 extern PyType_Spec fc_py_lease_spec;
 extern PyTypeObject *fc_py_lease_type;
 PyObject *fc_py_lease_create(fc_py_module_t *module, fc_py_seat_t *seat,
@@ -127,9 +129,9 @@ typedef struct fc_py_run_t {
   bool has_state;   // whose memory results may lie in: all are copied
 } fc_py_run_t;
 
-// A copy as an array.
+// Returns a copy as an array.
 PyObject *fc_py_array_copy(const fc_tensor_t *tensor);
-// The result at `path`.
+// Returns the result at `path`.
 PyObject *fc_py_result_get(fc_py_run_t *run, const char *path);
 
 #endif  // FARCALL_EXTENSION_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall._farcall.Function: a function of a module as a Python callable. A call binds
-// its arguments by position and name, sets them, runs without the global lock, and
-// returns nothing, the one result, or a tuple of them.
+// its arguments by position and name, sets them, and runs without the global lock. It
+// returns nothing, the single result, or a tuple of the results.
 #include "abi/render.h"
 #include "extension.h"
 #include "module/examples.h"
@@ -40,8 +40,8 @@ static bool bind_name(const function_t *self, PyObject *key, PyObject *value,
   return true;
 }
 
-// Puts the arguments in the order of the function's inputs, borrowed. False when they
-// do not fit them.
+// Puts the arguments in the order of the function's inputs, borrowed. False: they do not
+// fit the inputs.
 static bool bind(const function_t *self, PyObject *args, PyObject *kwargs,
                  PyObject **inputs) {
   const Py_ssize_t count = PyTuple_Size(args);
@@ -58,7 +58,7 @@ static bool bind(const function_t *self, PyObject *args, PyObject *kwargs,
   return true;
 }
 
-// Has Python say what does not fit, as it does for functions of a server.
+// Lets Python raise the error, as for functions of a server.
 static void refuse(const function_t *self, PyObject *args, PyObject *kwargs) {
   if (PyErr_Occurred()) return;
   PyObject *names = kwargs ? Py_NewRef(kwargs) : PyDict_New();
@@ -73,7 +73,7 @@ static void refuse(const function_t *self, PyObject *args, PyObject *kwargs) {
 // ---------------------------------------------------------------------------
 // A call
 
-// Sets every argument leaf that is given; OUT arguments come after those.
+// Sets every given argument leaf; OUT arguments come after them.
 static bool set_leaves(const function_t *self, fc_call_t *call,
                        PyObject *const *objects, size_t count,
                        fc_arena_t *arena, fc_py_part_t *parts) {
@@ -133,7 +133,7 @@ static PyObject *run(const function_t *self, fc_call_t *call,
   return results;
 }
 
-// The same with a state, NULL: none, which no other call uses meanwhile.
+// Does the same with a state, which no other call uses meanwhile; NULL: none.
 static PyObject *run_with(const function_t *self, PyObject *state,
                           fc_call_t *call, fc_py_seat_t *seat,
                           const fc_py_part_t *parts, size_t part_count,
@@ -178,7 +178,7 @@ static PyObject *call_leaves(const function_t *self, PyObject *state,
   return results;
 }
 
-// Has Python make leaves of the inputs, and makes a call with these.
+// Lets Python make leaves from the inputs, and makes a call with them.
 static PyObject *call_structured(const function_t *self, PyObject *state,
                                  PyObject *const *inputs) {
   PyObject *given = PyTuple_New(self->input_count);
@@ -321,8 +321,8 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args,
   return NULL;
 }
 
-// A cycle through here is broken elsewhere: at the __dict__ of a subclass, or in the
-// closures themselves.
+// A reference cycle through this object is broken elsewhere: at the __dict__ of a
+// subclass, or in the closures.
 static int function_traverse(PyObject *object, visitproc visit, void *arg) {
   const function_t *self = function_of(object);
   Py_VISIT(Py_TYPE(object));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of arrays. numpy.ndarray keeps the object that its elements lie in, so
-// their lifetime is that of the last array.
+// The memory of arrays. A numpy.ndarray keeps a reference to the object with its
+// elements, so that object lives as long as the last array.
 #include "extension.h"
 
 PyTypeObject *fc_py_memory_type;

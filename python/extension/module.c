@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall._farcall.Module: a loaded file and its free seats. A call takes a seat and
-// gives it back, so there are as many seats as calls were in progress at once, and
-// results kept in their memory. A closed module makes no more calls; its memory goes
-// with the last seat that is taken.
+// gives it back. So there are as many seats as calls ever ran at once, plus those of
+// results that use their memory. A closed module makes no more calls; its memory is freed
+// when the last seat is given back.
 #include "extension.h"
 #include "module/examples.h"
 
@@ -43,7 +43,7 @@ static fc_py_seat_t *seat_create(fc_py_module_t *module) {
   return NULL;
 }
 
-// Counts a seat that nobody has any more.
+// Counts that a seat was given back.
 static void leave(fc_py_module_t *module) {
   if (--module->taken || !module->closed) return;
   fc_module_release(module->module);
@@ -110,8 +110,8 @@ static void destroy_free(fc_py_module_t *module) {
 
 #define SETTINGS_MAX 8
 
-// Reads a dict of names and values. The settings point to its texts, so they are valid as
-// long as the dict.
+// Reads a dict of names and values. The settings point to the dict's texts, so they are
+// valid as long as the dict.
 static bool read_settings(PyObject *dict, fc_setting_t *settings,
                           size_t *out_count) {
   PyObject *name, *value;
@@ -145,8 +145,9 @@ static fc_status_t check_sha256(const fc_module_t *module, const char *wanted,
                  (int)name.size, name.data, sha256, wanted);
 }
 
-// Opens a file of this SHA-256, or any if it is "". No code of another runs: the file is
-// only described at first, and it is the bytes that were hashed that are loaded then.
+// Opens a file with this SHA-256, or any file if it is "". Code of a file with another
+// sum does not run: the file is only described at first, and exactly the hashed bytes are
+// loaded afterwards.
 static fc_status_t open_module(const char *path,
                                const fc_module_options_t *options,
                                const char *sha256, fc_module_t **out_module,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results as Python objects. A large tensor stays where it is, in memory of the call,
-// and keeps the seat; a small one is copied, which is quicker than another seat.
+// Converts results to Python objects. A large tensor stays in the memory of the call, and
+// keeps the seat; a small one is copied, which is faster than another seat.
 #include "extension.h"
 
 #include "base/width.h"
 
-// Below so many bytes a tensor is copied.
+// Smaller tensors, in bytes, are copied.
 #define KEPT_MIN 16384
-// Seats that results of one module may keep; results beyond them are copied.
+// The most seats that results of one module may keep; further results are copied.
 #define LEASES_MAX 16
 
-// True if a part of the tensor is an argument's memory: the caller may write to that.
+// True if a part of the tensor is in an argument's memory, to which the caller may write.
 static bool is_argument(const fc_py_run_t *run, const void *data, size_t size) {
   const char *low = data, *high = low + size;
   for (size_t i = 0; i < run->part_count; i++) {
@@ -28,14 +28,14 @@ static bool stays(const fc_py_run_t *run, const fc_tensor_t *tensor,
   return !run->has_state && size >= KEPT_MIN && fc_tensor_is_dense(tensor) &&
          (uintptr_t)tensor->data % fc_dtype_size(tensor->dtype) == 0 &&
          (run->lease || run->module->leased < LEASES_MAX) &&
-         // The next call may change what a module with state has returned.
+         // The next call may change results of a module with state.
          !info->serial && !info->private_state &&
-         // Such elements are in memory of the call, which its next run writes to.
+         // Other elements are in memory that the next run of the call writes to.
          dtype->bits == 8u * dtype->size &&
          !is_argument(run, tensor->data, size);
 }
 
-// `run` NULL: a copy.
+// Returns the memory of a result. `run` NULL: a copy.
 static PyObject *memory_of(fc_py_run_t *run, const fc_tensor_t *tensor,
                            size_t count, size_t size) {
   if (run && stays(run, tensor, size)) {
@@ -116,7 +116,7 @@ static PyObject *scalar_of(fc_dtype_t dtype, const fc_scalar_t *scalar) {
                                   : PyLong_FromUnsignedLongLong(bits);
 }
 
-// A value that is no list.
+// Converts a value that is no list.
 static PyObject *leaf_of(fc_py_run_t *run, const fc_value_t *value) {
   switch (value->kind) {
     case FC_VALUE_SCALAR:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall._farcall.State: values that stay between calls of one module (fc_state_t). One
-// call at a time uses it: python/farcall/_state.py makes threads wait for each other, and
-// what is left, a call from within a call, is refused here.
+// farcall._farcall.State: values that stay between calls of one module (fc_state_t). Only
+// one call uses it at a time: python/farcall/_state.py makes other threads wait. The
+// remaining case, a call from within a call, is refused here.
 #include "extension.h"
 
 #include <unistd.h>

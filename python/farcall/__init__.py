@@ -5,7 +5,7 @@
     digits = farcall.load("digits.vmfb")
     digits.classify(image)
 
-docs/python.md tells the rest: modules of a server (`Client`, `AsyncClient`) and a server
+docs/python.md has the rest: modules of a server (`Client`, `AsyncClient`) and a server
 for tests and notebooks (`serve`).
 """
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types and arrays.
 
-An array is taken if its elements are of the argument's type, or of one that NumPy's
-casting rule makes it of; numbers and lists of numbers if every one of them fits it.
-Floats are rounded. Nothing is wrapped, cut or guessed.
+An array is accepted if its elements have the argument's type, or one that NumPy's casting
+rule converts to it. Numbers and lists of numbers are accepted if the type can hold each
+of them. Floats are rounded. Nothing is wrapped, cut or guessed.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy
 from . import _farcall
 from ._error import Error
 
-# The text of a type, and what NumPy calls it. Those of `_BEYOND` are of ml_dtypes.
+# Maps the text of a type to NumPy's name. The types of `_BEYOND` are from ml_dtypes.
 _NUMPY = {
     "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
     "si8": "int8", "si16": "int16", "si32": "int32", "si64": "int64",
@@ -30,14 +30,15 @@ _BEYOND = {
     "f8E4M3B11FNUZ": "float8_e4m3b11fnuz", "f6E2M3FN": "float6_e2m3fn",
     "f6E3M2FN": "float6_e3m2fn", "f4E2M1FN": "float4_e2m1fn",
 }
-# Integers of other widths lie in the next power of two of bytes.
+# Integers of other widths are stored in the next power of two of bytes.
 _NARROW = {f"{sign}{bits}": f"{kind}{max(8, 1 << (bits - 1).bit_length())}"
             for bits in range(1, 64)
             for sign, kind in (("i", "int"), ("si", "int"), ("ui", "uint"))
             if f"{sign}{bits}" not in _NUMPY}
-# Floats without infinity and NaN, and from where on a number rounds to none of them.
+# Floats without infinity and NaN, each with the least number that is too large to round
+# to a finite value.
 _FINITE = {"f4E2M1FN": 7.0, "f6E2M3FN": 7.75, "f6E3M2FN": 30.0}
-# NumPy's rules but "unsafe", which cuts.
+# NumPy's rules except "unsafe", which cuts.
 CASTINGS = ("no", "equiv", "safe", "same_kind")
 _TEXTS = {**{name: text for text, name in reversed(_NUMPY.items())},
           **{name: text for text, name in _BEYOND.items()}}
@@ -54,8 +55,8 @@ def _ml_dtypes() -> Any:
 
 @functools.cache
 def dtype(text: str) -> numpy.dtype[Any]:
-    """The NumPy type of elements. Without ml_dtypes the bits of `bf16` and of the
-    floats of one byte are an unsigned integer's.
+    """The NumPy type of elements. Without ml_dtypes, `bf16` and the floats of one byte
+    are unsigned integers with the same bits.
 
     >>> farcall.dtype("f32")
     dtype('float32')
@@ -73,7 +74,7 @@ def _bits(text: str) -> int:
 
 @functools.cache
 def _names(text: str) -> tuple[str, ...]:
-    """The NumPy types whose arrays are taken for a type."""
+    """The names of the NumPy types whose arrays are accepted for a type."""
     name = dtype(text).name
     if text in _NARROW:
         return name, ("uint" if text[0] == "u" else "int") + str(_bits(text))
@@ -89,7 +90,7 @@ def check_casting(casting: str) -> str:
 
 
 def named(path: str, message: str) -> str:
-    """The message with the argument that a path leads to."""
+    """The message, with the name of the argument at `path` in front."""
     who = path.split("/", 1)[0].replace("~1", "/").replace("~0", "~")
     who = who if len(who) <= 64 else f"{who[:64]}…"
     return f"argument {who}: {message}" if who.isdigit() else f"argument '{who}': {message}"
@@ -101,8 +102,8 @@ def refused(message: str, code: str, path: str, expected: str | None = None,
 
 
 def _may_advise(given: numpy.dtype[Any], text: str) -> bool:
-    """Whether `astype` makes the elements what was meant: it cuts nothing, wraps nothing,
-    and they are no bits of floats that came as integers."""
+    """Whether `astype` keeps the meaning of the elements: it cuts and wraps nothing, and
+    the elements are not bits of floats that came as integers."""
     wanted = dtype(text)
     if text in _BEYOND:
         return given.kind == "f" and bool(_ml_dtypes())
@@ -174,8 +175,8 @@ def _fit_integers(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any]) -> b
 
 
 def _fits(array: numpy.ndarray[Any, Any], rounded: numpy.ndarray[Any, Any]) -> bool:
-    """Whether floats stayed finite, infinite or NaN. ml_dtypes' are looked at as
-    NumPy's."""
+    """Whether each float stayed finite, infinite or NaN. Floats of ml_dtypes are checked
+    as NumPy's."""
     if rounded.dtype.kind == "c":
         return _fits(array.real, rounded.real) and _fits(array.imag, rounded.imag)
     if array.dtype.kind == "O":  # integers
@@ -190,8 +191,8 @@ def _fits(array: numpy.ndarray[Any, Any], rounded: numpy.ndarray[Any, Any]) -> b
 
 def _fitted(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
             text: str) -> numpy.ndarray[Any, Any] | None:
-    """The numbers as elements of the type, or None if one of them is none; a float may
-    be rounded."""
+    """The numbers as elements of the type, or None if the type cannot hold one of them; a
+    float may be rounded."""
     kind = array.dtype.kind
     if wanted.kind == "b":
         fits = kind == "b" or kind in "iu" and bool(numpy.isin(array, (0, 1)).all())
@@ -208,7 +209,7 @@ def _fitted(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
 
 def _is_kind(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
              text: str) -> bool:
-    """Whether Python's numbers may be those of the type: True is no 1."""
+    """Whether Python's numbers may be numbers of the type. True is not accepted as 1."""
     kind = array.dtype.kind
     if array.size == 0 or wanted.kind == "b":
         return True
@@ -247,8 +248,8 @@ def _of_numbers(value: Any, text: str | None,
 
 
 def _from_dlpack(value: Any, path: str) -> numpy.ndarray[Any, Any]:
-    """Of a device of this machine's memory. What DLPack does not know, as bf16, may come
-    by __array__, whose words say more."""
+    """The array of an object that supports DLPack, in this machine's memory. Types that
+    DLPack does not know, such as bf16, may come by __array__, whose errors say more."""
     try:
         return numpy.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError) as error:
@@ -264,8 +265,8 @@ def _from_dlpack(value: Any, path: str) -> numpy.ndarray[Any, Any]:
 
 def array_of(value: Any, text: str | None, path: str,
              casting: str = "same_kind") -> tuple[numpy.ndarray[Any, Any], str]:
-    """An array of the type, without a copy where the elements are of it already, and
-    the text of the type. `text` None: any."""
+    """An array of the type, and the text of the type. It is no copy if the elements have
+    the type already. `text` None: any type."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return _of_array(numpy.asarray(value), text, path, casting)
     if hasattr(value, "__dlpack__"):
@@ -278,8 +279,8 @@ def array_of(value: Any, text: str | None, path: str,
 
 def coerce(value: Any, text: str | None, path: str,
            casting: str) -> tuple[numpy.ndarray[Any, Any], str]:
-    """As array_of, for the extension: with a buffer, which types of ml_dtypes have
-    not."""
+    """Like array_of, for the extension: the array has a buffer, which arrays of ml_dtypes
+    lack."""
     array, text = array_of(value, text, path, casting)
     if text in _BEYOND or text in _NARROW:
         array = array.view(f"u{array.itemsize}")
@@ -288,8 +289,7 @@ def coerce(value: Any, text: str | None, path: str,
 
 def empty(shape: int | tuple[int, ...], dtype: Any = numpy.float32) -> \
         numpy.ndarray[Any, Any]:
-    """An array like numpy.empty's that lies at a multiple of 64 bytes: functions take
-    it without a copy.
+    """An array like numpy.empty's, aligned to 64 bytes: functions use it without a copy.
 
     >>> x = farcall.empty((2, 3))
     >>> x.ctypes.data % 64
@@ -304,8 +304,7 @@ def empty(shape: int | tuple[int, ...], dtype: Any = numpy.float32) -> \
 
 
 def aligned(array: Any) -> numpy.ndarray[Any, Any]:
-    """The array itself if it is dense and lies at a multiple of 64 bytes, else a copy
-    that is and does.
+    """The array itself if it is dense and aligned to 64 bytes, else a copy that is.
 
     >>> farcall.aligned(numpy.arange(3.0))
     array([0., 1., 2.])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of a server, called as those of this process are. Needs httpx."""
+"""Modules of a server, called like those of this process. Needs httpx."""
 from __future__ import annotations
 
 import functools
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 def _options(url: str, transport: Any, timeout: float | None,
              options: dict[str, Any]) -> dict[str, Any]:
-    """What httpx is given. `unix:PATH` is a socket of this machine."""
+    """The options for httpx. `unix:PATH` is a socket of this machine."""
     options = dict(options)
     if url.startswith("unix:"):
         options.setdefault("transport", transport(uds=url.removeprefix("unix:")))
         url = "http://localhost"
-    # The server's own deadline comes first; its answer says so.
+    # The server's own deadline passes first, and its answer says so.
     wait = None if timeout is None else timeout + 5
     return {"base_url": url, "timeout": wait, **options}
 
@@ -58,7 +58,7 @@ def _names(answer: httpx.Response) -> list[str]:
 
 
 def _path(*names: str) -> str:
-    # Half a character, which Python's text may have, becomes bytes that the server refuses.
+    # A surrogate, which Python's text may have, becomes bytes that the server refuses.
     return "/api/v1/functions/" + "/".join(
         quote(name, safe="@", errors="surrogatepass") for name in names)
 
@@ -110,8 +110,8 @@ class _Function(Described):
 
 class SyncFunction(_Function):
     def example(self, name: str = "") -> Example:
-        """The arguments of the example of this name; "": of the first, or of one that is
-        made up if there is none."""
+        """The arguments of the example with this name; "" means the first, or a generated
+        one if there is none."""
         return self._example(self._client.http.get(**self._ask_example(name)))
 
 
@@ -128,7 +128,7 @@ def send(function: _Function, request: dict[str, Any]) -> Any:
 
 
 class RemoteFunction(SyncFunction):
-    """Any thread may call it."""
+    """Any thread may call the function."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return send(self, self._request(args, kwargs))
@@ -136,8 +136,8 @@ class RemoteFunction(SyncFunction):
     def iterate(self, *args: Any, times: int, feed: Feed | None = None,
                 until: Until | None = None, emit: Iterable[Place] | None = None,
                 **kwargs: Any) -> Generator[Any, None, None]:
-        """The results of each step of a loop on the server, as they come. To close it ends
-        the loop."""
+        """The results of each step of an iteration on the server, as they come. Closing
+        the generator ends the iteration."""
         repeat = Repeat.of(self.signature, times, feed, until, emit)
         return self._iterate(repeat, self._steps(repeat, args, kwargs))
 
@@ -153,7 +153,7 @@ class RemoteFunction(SyncFunction):
 
 
 class _Pieces:
-    """A body for httpx.AsyncClient, which may send it again."""
+    """A body for httpx.AsyncClient, which may have to send it again."""
 
     def __init__(self, pieces: list[bytes | memoryview]) -> None:
         self._pieces = pieces
@@ -197,7 +197,7 @@ class AsyncRemoteFunction(AsyncFunction):
 
 
 def _no_pickle(what: str) -> TypeError:
-    """To make it again would ask the server, for which a pickle cannot wait."""
+    """Unpickling would have to ask the server, and cannot wait for the answer."""
     return TypeError(f"a {what} of an AsyncClient cannot be pickled: pickle the client, "
                      "or use farcall.Client")
 
@@ -239,7 +239,7 @@ class _Base:
             {"Farcall-Timeout-Ms": str(max(1, round(timeout * 1000)))}
 
     def __reduce__(self) -> Any:
-        """The connections are not pickled: another process makes its own."""
+        """Connections are not pickled: another process makes its own."""
         return functools.partial(type(self), self.url, **self._again), ()
 
     def __repr__(self) -> str:
@@ -262,10 +262,11 @@ _WHOLE = {"signatures": "1"}
 class Client(_Base):
     """A server: `client["digits"].classify(image)`.
 
-    `url` is `http://…`, `https://…`, `HOST:PORT` or `unix:PATH`; `timeout` the seconds a
-    call may take; `casting` NumPy's rule by which arrays of other elements are taken.
-    Further options are httpx.Client's, such as `verify` and `headers`. With `grpc://…` or
-    `grpcs://…` it is a GrpcClient, of any server of the Open Inference Protocol.
+    `url` is `http://…`, `https://…`, `HOST:PORT` or `unix:PATH`; `timeout` is the seconds
+    that a call may take; `casting` is NumPy's rule for converting arrays with other
+    elements. Further options are those of httpx.Client, such as `verify` and `headers`.
+    With `grpc://…` or `grpcs://…` it makes a GrpcClient, for any server of the Open
+    Inference Protocol.
     """
 
     def __new__(cls, url: str = "", **options: Any) -> Any:
@@ -289,7 +290,7 @@ class Client(_Base):
         return RemoteModule(self, name, document, RemoteFunction)
 
     def __getitem__(self, name: str) -> RemoteModule[RemoteFunction]:
-        """The same, asked for once."""
+        """The module as `module()` returns it, which is requested only once."""
         if name not in self._modules:
             self._modules[name] = self.module(name)
         return self._modules[name]
@@ -297,10 +298,10 @@ class Client(_Base):
     def session(self, module: str, *, ttl: float | None = None,
                 max_bytes: int | None = None, checkpoint: bool = False,
                 id: str | None = None, data: bytes | None = None) -> Session:
-        """Makes a session of a module: `with client.session("toy") as s: s.decode(…)`. It
-        ends after `ttl` seconds without a call, and its values may take `max_bytes`. With
-        `checkpoint` a call that fails leaves all as it was. `id`: one that there is.
-        `data`: its values, as `export()` gave them."""
+        """Makes a session of a module: `with client.session("toy") as s: s.decode(…)`.
+        The session ends after `ttl` seconds without a call, and its values may take
+        `max_bytes`. With `checkpoint`, a call that fails changes no value. `id` names an
+        existing session. `data` has the values, as `export()` returned them."""
         from ._session import open_session
         return open_session(self, module, ttl, max_bytes, checkpoint, id, data)
 
@@ -341,7 +342,7 @@ class AsyncClient(_Base):
     def session(self, module: str, *, ttl: float | None = None,
                 max_bytes: int | None = None, checkpoint: bool = False,
                 id: str | None = None, data: bytes | None = None) -> Making:
-        """The same as of Client, for `async with`, or to be waited for."""
+        """Like Client.session, for `async with` or `await`."""
         from ._session import open_async
         return open_async(self, module, ttl, max_bytes, checkpoint, id, data)
 

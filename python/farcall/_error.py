@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions: one, and those of its kinds that Python has a name for."""
+"""The exceptions: Error, and its kinds that are also exceptions of Python."""
 from __future__ import annotations
 
 from typing import Any
 
 
 class Error(Exception):
-    """What a module, a call or a server refused.
+    """An error of a module, a call or a server.
 
-    `code` is one of docs/errors.md and stays the same from release to release,
-    `message` is for people. `pointer` leads to the value that was refused, as a JSON
-    pointer; `expected` and `got` say what would fit and what was there. Each is None
-    where there is nothing to say. `http_status` is a server's answer.
+    `code` is one of docs/errors.md and stays the same from release to release; `message`
+    is for people. `pointer` is a JSON pointer to the refused value; `expected` and `got`
+    say what would be accepted and what was found. `http_status` is that of a server's
+    answer. Each is None where it does not apply.
 
-    An error is what Python calls it, too: FileNotFoundError, KeyError, TypeError or
-    ValueError, by its code.
+    By its code, an error is also Python's FileNotFoundError, KeyError, TypeError or
+    ValueError.
 
     >>> try:
     ...     farcall.load("nowhere.vmfb")
@@ -49,18 +49,18 @@ class FileMissingError(Error, FileNotFoundError):
     __module__ = "farcall"
 
     def __reduce__(self) -> Any:
-        """OSError's own takes `args` for those of an OSError."""
+        """OSError's own __reduce__ takes `args` for the arguments of an OSError."""
         return type(self), self.args, {**self.__dict__, "errno": self.errno,
                                        "filename": self.filename}
 
 
 class NameUnknownError(Error, KeyError):
-    """There is no module, version, function, session or example of the name."""
+    """No module, version, function, session or example has the name."""
     __module__ = "farcall"
 
 
 class ArgumentTypeError(Error, TypeError):
-    """An argument is of another type, missing, or one too many."""
+    """An argument has another type, is missing, or is one too many."""
     __module__ = "farcall"
 
 

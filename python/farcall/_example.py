@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that show what a function does: a module's own, and what stands for them."""
+"""Examples of calls: the module's own, or generated ones."""
 from __future__ import annotations
 
 import base64
@@ -25,7 +25,7 @@ Example.__module__ = "farcall"
 
 
 def _numbers(value: Any, text: str) -> Any:
-    """Python's numbers, and lists of them, of JSON's."""
+    """Converts JSON's numbers, and lists of them, to Python's."""
     kind = _arrays.dtype(text).kind
     if isinstance(value, list):
         if kind == "c" and value and not isinstance(value[0], list):
@@ -33,7 +33,7 @@ def _numbers(value: Any, text: str) -> Any:
         return [_numbers(each, text) for each in value]
     if kind == "b":
         return bool(value)
-    # Floats of types that NumPy has not are its integers.
+    # If NumPy lacks a float type, its kind here is that of integers.
     return int(value) if kind in "iu" and text[0] in "iu" else float(value)
 
 
@@ -48,7 +48,8 @@ def _array(value: Any, text: str | None) -> numpy.ndarray[Any, Any]:
 
 
 class _Given(Reader):
-    """Values as a caller may write them, not only as a server does."""
+    """Reads values in any form that a caller may write, and not only in a server's
+    form."""
 
     def value(self, node: Type, value: Any) -> Any:
         if node.kind in ("tensor", "vector"):
@@ -67,7 +68,8 @@ class _Given(Reader):
 
 
 def check(signature: Signature, name: str) -> None:
-    """A function's example of no name is its first, or one that is made up."""
+    """Raises an error if the function has no example of this name. "" is the first
+    example or a generated one."""
     if name and name not in signature.examples:
         raise NameUnknownError(no_such("example", name, signature.examples,
                                        "the function has none"), "unknown_field",
@@ -75,7 +77,7 @@ def check(signature: Signature, name: str) -> None:
 
 
 def read(signature: Signature, body: str | bytes) -> Example:
-    """Of a call document."""
+    """The arguments in a call document."""
     reader = _Given(memoryview(b""))
     types = {param.name: param.type for param in signature.inputs}
     try:

@@ -22,7 +22,8 @@ _SERVICE = "/inference.GRPCInferenceService/"
 
 
 def _problem(error: Any) -> Error:
-    """A server that is none of ours says its status alone."""
+    """The error of a failed call. Servers other than farcalld report only a gRPC
+    status."""
     there = dict(error.trailing_metadata() or ())
     code = there.get("farcall-error-code", error.code().name.lower())
     return Error(error.details() or code, code,
@@ -30,7 +31,7 @@ def _problem(error: Any) -> Error:
 
 
 class _Sequence:
-    """Calls that share their state. The first one begins it."""
+    """A sequence of calls that share their state. The first call begins it."""
 
     def __init__(self, id: int | str | None, begun: bool) -> None:
         self.begun = begun
@@ -42,7 +43,8 @@ class _Sequence:
 
 
 class _Function(Described):
-    """A model, or what has models: those named behind a dot are its attributes."""
+    """A model, or a prefix of model names: the models whose names follow a dot are its
+    attributes."""
 
     def __init__(self, client: Any, name: str, version: str,
                  sequence: _Sequence | None = None) -> None:
@@ -88,7 +90,7 @@ class _Function(Described):
 
 
 class GrpcFunction(_Function):
-    """Any thread may call it. In a sequence `last=True` is of the last call."""
+    """Any thread may call the model. In a sequence, `last=True` marks the last call."""
 
     @property
     def _model(self) -> Model:
@@ -96,7 +98,7 @@ class GrpcFunction(_Function):
 
     @property
     def signature(self) -> Signature:  # type: ignore[override]
-        """Asked for once."""
+        """Requested from the server only once."""
         return self._model.signature
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -106,7 +108,8 @@ class GrpcFunction(_Function):
 
 
 class AsyncGrpcFunction(_Function):
-    """The same, waited for. `signature` is there after a call, or `await function.ask()`."""
+    """Like GrpcFunction, with `await`. `signature` is known after a call, or after `await
+    function.ask()`."""
 
     async def ask(self) -> AsyncGrpcFunction:
         if not self._known:
@@ -157,8 +160,9 @@ class _Base(_client._Base):
         return self._kind(self, model, version, sequence)
 
     def sequence(self, name: str, id: int | str | None = None, *, begun: bool = False) -> Any:
-        """Calls of a model that share their state, named by a number that nobody guesses, or
-        `id`. With `begun` they go on with the sequence that there is of this id."""
+        """Begins a sequence: calls of a model that share their state. Its name is a
+        random number, or `id`. With `begun` the calls continue the existing sequence of
+        this id."""
         return self._make(name, _Sequence(id, begun))
 
 
@@ -179,12 +183,12 @@ class GrpcClient(_Base):
         return _message.names(self._ask("RepositoryIndex", b""))
 
     def module(self, name: str) -> GrpcFunction:
-        """One model, whose signature is asked for anew; `name@3` is its version 3."""
+        """One model, whose signature is requested again; `name@3` is its version 3."""
         made: GrpcFunction = self._make(name)
         return made
 
     def __getitem__(self, name: str) -> GrpcFunction:
-        """The same, asked for once."""
+        """The model as `module()` returns it, whose signature is requested only once."""
         if name not in self._models:
             self._models[name] = self.module(name)
         made: GrpcFunction = self._models[name]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function called many times in a row, each step from the results of the one before:
-what is to be done, the steps in this process, and the lines of a server."""
+"""Iterations: a function is called many times in a row, and each step uses the results of
+the previous one. This file has the request, the steps in this process, and the lines of a
+server."""
 from __future__ import annotations
 
 import copy
@@ -38,7 +39,7 @@ def place_of(given: Place, params: Sequence[Param], what: str, path: str) -> int
 
 
 def _differs(result: Type, argument: Type) -> str:
-    """Why values of the one type are none of the other; "" where they may be."""
+    """Why values of one type cannot be used as values of the other; "" if they can."""
     def plain(text: str | None) -> str:
         text = (text or "").removeprefix("s")
         return "i64" if text == "index" else text
@@ -60,7 +61,7 @@ def _differs(result: Type, argument: Type) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Repeat:
-    """What `iterate` is asked for, checked, all by position."""
+    """A checked request of `iterate`; results and arguments are given by position."""
     signature: Signature
     times: int
     feed: dict[int, int]
@@ -93,7 +94,7 @@ class Repeat:
         return Repeat(signature, times, fed, stop, shown, together)
 
     def document(self) -> dict[str, Any]:
-        """`repeat` of a call document."""
+        """The member `repeat` of a call document."""
         written: dict[str, Any] = {"times": self.times, "emit": self.emit,
                                    "feed": {str(one): other for one, other in self.feed.items()}}
         if self.until:
@@ -128,7 +129,8 @@ def _fed(signature: Signature, result: Place, argument: Place) -> tuple[int, int
 
 
 def _stop_of(repeat: Repeat) -> Callable[[list[Any]], bool]:
-    """Is the last step made? A NaN is a NaN, and 0 is -0."""
+    """Returns a function that tells whether the last step was made. A NaN equals a NaN,
+    and 0 equals -0."""
     if repeat.until is None:
         return lambda values: False
     at, wanted = repeat.until
@@ -156,7 +158,7 @@ def _stop_of(repeat: Repeat) -> Callable[[list[Any]], bool]:
 
 
 def here(call: Callable[..., Any], repeat: Repeat, inputs: list[Any]) -> Generator[Any, None, None]:
-    """The steps of a function of this process, each a call."""
+    """Makes the steps of a function in this process; each is a call."""
     signature = repeat.signature
     names = [param.name for param in signature.inputs]
     stop = _stop_of(repeat)
@@ -174,7 +176,7 @@ def here(call: Callable[..., Any], repeat: Repeat, inputs: list[Any]) -> Generat
                 [got] * len(signature.outputs)
             last = stop(values)
             for result, argument in repeat.feed.items():
-                # What the caller gets may be written to.
+                # The caller may write to the values that it gets.
                 inputs[argument] = copy.deepcopy(values[result]) if repeat.emit \
                     else values[result]
             yield repeat.together([values[each] for each in repeat.emit])
@@ -188,14 +190,15 @@ def here(call: Callable[..., Any], repeat: Repeat, inputs: list[Any]) -> Generat
 
 
 class Lines:
-    """The documents of an answer in parts, as its bytes come."""
+    """Splits the bytes of an answer in parts into its documents."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self.ended = False
 
     def take(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """The steps that are whole now. Raises the error that ends an answer."""
+        """Returns the steps that are complete now. Raises the error that ends an
+        answer."""
         end = data.rfind(b"\n") + 1
         self._rest.append(data[:end] if end else data)
         if not end:
@@ -219,13 +222,13 @@ class Lines:
         return document if isinstance(document, dict) else {}
 
     def end(self) -> None:
-        """There are no more bytes."""
+        """Call it when there are no more bytes."""
         if not self.ended:
             raise Error("the answer ends, and does not say why", "bad_result")
 
 
 def problem(document: Any, otherwise: str, status: int | None = None) -> Error:
-    """The error that a server's document tells."""
+    """The error in a server's document."""
     try:
         code = document["code"]
     except (TypeError, KeyError):

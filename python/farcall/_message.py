@@ -15,7 +15,7 @@ from ._structure import (Param, Signature, Type, bytes_of, check_shape, escape, 
                          scalar_of, utf8)
 from ._wire import Reader
 
-# What the protocol calls elements, the field of `contents` that has them, and their text.
+# Maps the protocol's names of element types to their field of `contents` and our text.
 _TYPES = {"BOOL": (1, "i1"), "INT8": (2, "si8"), "INT16": (2, "si16"), "INT32": (2, "si32"),
           "INT64": (3, "si64"), "UINT8": (4, "ui8"), "UINT16": (4, "ui16"),
           "UINT32": (4, "ui32"), "UINT64": (5, "ui64"), "FP16": (0, "f16"),
@@ -59,7 +59,8 @@ def _take_varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
-    """Numbers and values: an int, or bytes."""
+    """Yields the fields of a message: the number of each, and its value as an int or
+    bytes."""
     at = 0
     while at < len(data):
         tag, at = _take_varint(data, at)
@@ -87,7 +88,7 @@ def _text(data: memoryview, number: int) -> str:
 
 
 def _numbers(values: list[Any], sign: bool = True) -> Iterator[int]:
-    """Of a field that is repeated, packed or not."""
+    """The numbers of a repeated field, packed or not."""
     for value in values:
         packed = memoryview(_varint(value)) if isinstance(value, int) else value
         at = 0
@@ -108,12 +109,12 @@ class Model:
 
 
 def name(model: str, version: str) -> bytes:
-    """Of a request about a model: it has these two in front."""
+    """The first two fields of a request about a model."""
     return _message((1, utf8(model, "model")), (2, version.encode()))
 
 
 def names(message: bytes | bytearray) -> list[str]:
-    """Of a RepositoryIndexResponse, each once."""
+    """The names in a RepositoryIndexResponse, each once."""
     try:
         return list(dict.fromkeys(_text(each, 1) for each in _all(memoryview(message), 1)))
     except _BROKEN as error:
@@ -132,7 +133,7 @@ def _type(datatype: str, shape: list[int]) -> dict[str, Any]:
 
 
 def metadata(model: str, message: bytes | bytearray, casting: str) -> Model:
-    """Of a ModelMetadataResponse."""
+    """Reads the signature from a ModelMetadataResponse."""
     called: list[list[str]] = [[], []]
     sides: list[list[dict[str, Any]]] = [[], []]
     reason = None
@@ -239,7 +240,7 @@ def _split(raw: memoryview) -> list[memoryview]:
 
 
 def _elements(datatype: str, contents: memoryview) -> numpy.ndarray[Any, Any]:
-    """What a server sends in the fields of its type."""
+    """The values that a server sends in the field for their type."""
     number, text = _TYPES[datatype]
     values = _all(contents, number)
     if datatype in ("FP32", "FP64"):
@@ -265,7 +266,7 @@ def _output(node: Type, head: memoryview, raw: memoryview | None) -> Any:
 
 
 def answer(known: Model, message: bytes | bytearray | memoryview) -> Any:
-    """What a ModelInferResponse has. Arrays lie in it."""
+    """The results in a ModelInferResponse. Arrays use its memory."""
     signature = known.signature
     whole = memoryview(message)
     try:
@@ -283,7 +284,7 @@ def answer(known: Model, message: bytes | bytearray | memoryview) -> Any:
 
 
 def pointer(details: bytes) -> str | None:
-    """The place that a google.rpc.Status names in a BadRequest."""
+    """The field that a google.rpc.Status names in a BadRequest."""
     try:
         for detail in _all(memoryview(details), 3):
             if _text(detail, 1).endswith("/google.rpc.BadRequest"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Described:
-    """What a function says of itself, wherever it runs."""
+    """The description of a function, in this process or on a server."""
     signature: Signature
 
     @property
@@ -40,7 +40,7 @@ class Described:
 
     @property
     def examples(self) -> list[str]:
-        """Names of calls that show what it does: `example(name)` is one."""
+        """Names of its examples; `example(name)` returns one."""
         return list(self.signature.examples)
 
     def _repr_html_(self) -> str:
@@ -48,7 +48,7 @@ class Described:
 
 
 class Function(_farcall.Function, Described):
-    """A function of a module. Any thread may call it; while it runs, others do."""
+    """A function of a module. Any thread may call it, and several may at once."""
     __name__: str
     __qualname__: str
     __doc__: str
@@ -71,9 +71,10 @@ class Function(_farcall.Function, Described):
     def iterate(self, *args: Any, times: int, feed: Feed | None = None,
                 until: Until | None = None, emit: Iterable[Place] | None = None,
                 **kwargs: Any) -> Generator[Any, None, None]:
-        """The results of each of `times` calls, each made of those of the one before:
-        `feed` has result and argument, by position or by name; `until` a result and the
-        number that ends it; `emit` the results that are wanted, all by default.
+        """The results of each of `times` calls; each call uses results of the previous
+        one. `feed` maps results to arguments, by position or by name. `until` is a result
+        and the number that ends the iteration. `emit` names the results to return, all by
+        default.
 
         >>> m = farcall.load("examples/iree/matmul.vmfb")
         >>> [int(each[0, 0]) for each in m.matmul.iterate([[2]], [[3]], times=3, feed={0: 0})]
@@ -83,8 +84,8 @@ class Function(_farcall.Function, Described):
         return here(self, repeat, self.signature.bind(args, kwargs))
 
     def example(self, name: str = "") -> Example:
-        """The arguments of the example of this name; "": of the first, or of one that is
-        made up if there is none.
+        """The arguments of the example with this name; "" means the first, or a generated
+        one if there is none.
 
         >>> m = farcall.load("examples/iree/digits.vmfb")
         >>> seven = m.classify.example("a seven")
@@ -107,14 +108,14 @@ def _function_again(source: _Source, name: str) -> Function:
 
 
 class _Uncallable(Function):
-    """It is listed, and says why when it is called."""
+    """A function that is listed but cannot be called: a call raises the reason."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise self.signature.refusal()
 
 
 class Functions(Mapping[str, Function]):
-    """The functions of a module by name, made when they are asked for."""
+    """The functions of a module by name. Each is made at its first use."""
 
     def __init__(self, source: _Source, core: _farcall.Module, casting: str) -> None:
         self._source = source
@@ -137,7 +138,7 @@ class Functions(Mapping[str, Function]):
         return name in self._signatures
 
     def signatures(self) -> Iterator[Signature]:
-        """Those of all of them, also when the module is closed."""
+        """The signatures of all functions, also after the module was closed."""
         return (signature for _, signature in self._signatures.values())
 
     def __iter__(self) -> Iterator[str]:
@@ -154,8 +155,8 @@ F = TypeVar("F")
 
 
 class Attributes(Generic[F]):
-    """What has functions, as attributes. It is no Mapping, whose `get` and `items` would
-    hide functions of these names: `functions` is one."""
+    """An object with functions as attributes. It is no Mapping, because `get` and `items`
+    would hide functions of these names; `functions` is a Mapping."""
     name: str
     functions: Mapping[str, F]
 
@@ -177,13 +178,13 @@ class Attributes(Generic[F]):
         return function
 
     def __dir__(self) -> list[str]:
-        """What a caller uses, functions first."""
+        """The public attributes, functions first."""
         return [*self.functions, *(each for each in super().__dir__()
                                    if not each.startswith("_"))]
 
 
 class Named(Attributes[F]):
-    """What has functions as items, too."""
+    """An object with functions as items too."""
 
     def __getitem__(self, name: str) -> F:
         return self._find(name)
@@ -207,7 +208,7 @@ Parameters = Path | Mapping[str, Path] | None
 
 
 def _archives(parameters: Parameters) -> list[tuple[str, str]]:
-    """Scopes and the absolute paths of their archives; scope "" is all of them."""
+    """Pairs of a scope and the absolute path of its archive; scope "" is all of them."""
     given: Iterable[tuple[str, Path]] = ()
     if isinstance(parameters, Mapping):
         given = parameters.items()
@@ -225,10 +226,10 @@ _MEMFD_NAME_MAX = 249  # bytes (memfd_create(2))
 
 
 class _Source:
-    """Where a module is from, and how it was loaded. A module and its functions are
-    pickled as their source. A source that is read from a pickle keeps the module that it
-    makes, so that whatever shares the source in one pickle shares the module again. The
-    source that a module itself has keeps no module."""
+    """The origin of a module, and the options with which it was loaded. A module and its
+    functions are pickled as their source. A source that was read from a pickle keeps the
+    module that it makes, so that objects which share the source in one pickle share the
+    module again. The source of a loaded module keeps no module."""
 
     def __init__(self, given: Path | bytes | bytearray | memoryview,
                  options: dict[str, Any]) -> None:
@@ -244,7 +245,8 @@ class _Source:
             self.path = os.path.abspath(given)
 
     def _write(self, data: bytes | bytearray | memoryview) -> None:
-        """To a file in memory, which the library takes as any other."""
+        """Writes the bytes to a file in memory, which the library opens like any
+        other."""
         name = self.options["name"]
         if "\0" in name:
             raise ValueError(f"name {name!r} has a zero byte")
@@ -267,7 +269,7 @@ class _Source:
         self._keeps = True
 
     def module(self) -> Module:
-        """The module, loaded again. Its file must be the one that it was."""
+        """Loads the module again. Its file must be unchanged."""
         if self._made:
             return self._made
         made = Module.__new__(Module)
@@ -282,14 +284,15 @@ def _module_again(source: _Source) -> Module:
 
 
 class Module(Named[Function]):
-    """A loaded file. Its functions are attributes, or items where a name is none:
+    """A loaded file. Its functions are attributes, or items if a name is no identifier:
     `m.main`, `m["jit.main"]`; `m.functions` has all of them.
 
-    `path` is the file, "" for bytes, `name` the file's without its extension, `version`
-    "1" if it has none, `kind` "vm" or "native", `sha256` that of the file.
+    `path` is the file, "" for bytes; `name` is the file's name without its extension;
+    `version` is "1" if the file has none; `kind` is "vm" or "native"; `sha256` is the
+    hash of the file.
 
-    The end of a `with` block closes it. Its pickle has where the file is and its SHA-256,
-    or the bytes.
+    The end of a `with` block closes the module. Its pickle has the path of the file and
+    its SHA-256, or the bytes.
     """
     _closed = False
     functions: Functions
@@ -302,7 +305,7 @@ class Module(Named[Function]):
             "casting": _arrays.check_casting(casting)}), path)
 
     def _load(self, source: _Source, path: Any = None) -> None:
-        """`path`: how the file is called in messages; None: by its source's path."""
+        """`path` is the file's name in messages; None: the path of its source."""
         self._source = source
         source._keeps = False
         core = self._core = _open(source, source.path if path is None else path)
@@ -314,13 +317,13 @@ class Module(Named[Function]):
         self.sha256 = source.sha256 = core.sha256
 
     def close(self) -> None:
-        """No more calls are made. The module's memory goes with the calls that run and
-        the results that lie in it."""
+        """Makes no more calls. The module's memory is freed when its running calls have
+        ended and no results use it."""
         self._core.close()
         self._closed = True
 
     def state(self, *, max_bytes: int = 1 << 30) -> State:
-        """A state for its functions: `with m.state() as s: s.decode(…)`."""
+        """Makes a state for its functions: `with m.state() as s: s.decode(…)`."""
         from ._state import State
         return State(self, max_bytes=max_bytes)
 
@@ -339,7 +342,7 @@ class Module(Named[Function]):
 
 
 def _open(source: _Source, path: Any) -> _farcall.Module:
-    """Only a file of the source's SHA-256, if that has one."""
+    """Opens the file. If the source has a SHA-256, the file must have it."""
     options, settings = source.options, {}
     if options["parameters"]:
         settings["vm.parameters"] = ",".join(
@@ -366,11 +369,11 @@ def _open(source: _Source, path: Any) -> _farcall.Module:
 def load(path: Path | bytes | bytearray | memoryview, *, name: str = "module",
          native: bool = True, parameters: Parameters = None,
          casting: str = "same_kind") -> Module:
-    """Loads a `.vmfb` or a `.so`, or the bytes of one, which are then called `name`.
+    """Loads a `.vmfb` or a `.so`, or the bytes of one, which then need a `name`.
 
     `native=False` refuses machine code in a `.vmfb`. `parameters` names an archive of
     weights, or one for each scope: {"model": "weights.safetensors"}. `casting` is NumPy's
-    rule by which arrays of other elements are taken: "no" takes none.
+    rule for converting arrays with other elements; "no" converts none.
 
     >>> m = farcall.load("examples/iree/matmul.vmfb")
     >>> m.functions.keys()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of one's own, for tests and notebooks."""
+"""Starts a server for tests and notebooks."""
 from __future__ import annotations
 
 import http.client
@@ -24,7 +24,7 @@ _REST_SECONDS = 2  # for the last lines, which another process may keep from end
 
 
 def program(name: str) -> str:
-    """Where the package's `farcalld` or `farcall` is."""
+    """The path of the package's `farcalld` or `farcall`."""
     path = pathlib.Path(__file__).with_name("bin") / name
     if not path.exists():
         raise Error(f"this installation has no {name}", "not_found")
@@ -32,8 +32,7 @@ def program(name: str) -> str:
 
 
 class Server:
-    """A farcalld that runs. Leaving the `with` block ends it, and so does the end of
-    the program."""
+    """A running farcalld. It ends at the end of the `with` block, or of the program."""
 
     def __init__(self, arguments: list[str], start_timeout: float) -> None:
         self.lines: list[str] = []  # the last it has logged
@@ -54,8 +53,8 @@ class Server:
             raise
 
     def _read(self) -> None:
-        """Ends when no process has the log open. Nobody else may close it: that would
-        wait for the reader."""
+        """Reads the log until no process has it open. Only this thread may close it,
+        because closing would wait for the reader."""
         assert self.process.stderr
         with self.process.stderr as log:
             for line in log:
@@ -68,7 +67,7 @@ class Server:
         self._listens.set()
 
     def _wait(self, deadline: float) -> None:
-        """Until every module is loaded."""
+        """Waits until every module is loaded."""
         self._listens.wait(max(0.0, deadline - time.monotonic()))
         while self.url:
             connection = http.client.HTTPConnection(self.host, self.port, timeout=10)
@@ -87,7 +86,7 @@ class Server:
                     "not_ready")
 
     def client(self, **options: Any) -> Client:
-        """A client of it. Needs `farcall[client]`."""
+        """A client of this server. Needs `farcall[client]`."""
         from ._client import Client
         return Client(self.url, **options)
 
@@ -97,7 +96,7 @@ class Server:
         return AsyncClient(self.url, **options)
 
     def stop(self) -> int:
-        """Ends it, after the calls that are being made. Returns its exit status."""
+        """Ends the server after its running calls. Returns its exit status."""
         status = _end(self.process)
         self._reader.join(timeout=_REST_SECONDS)
         return status
@@ -126,8 +125,8 @@ def serve(*paths: str | os.PathLike[str], options: tuple[str, ...] | list[str] =
           start_timeout: float = 60) -> Server:
     """Starts the package's farcalld on a free port of this machine.
 
-    `paths` are modules and directories of them, `options` further words of its command
-    line. Returns when all of them are loaded; raises Error if one cannot be.
+    `paths` are modules and directories of modules, `options` further words of its command
+    line. Returns when all modules are loaded; raises Error if one cannot be.
 
     >>> with farcall.serve("examples/iree/matmul.vmfb") as server:
     ...     server.client()["matmul"].matmul([[2]], [[3]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of a server: calls that belong together, and values that stay between them
+"""Sessions of a server: related calls, and values that stay between them
 (docs/state.md)."""
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Keep = Mapping[Place, str]
 
 def _wish(ttl: float | None, max_bytes: int | None, checkpoint: bool,
           data: bytes | None) -> dict[str, Any]:
-    """What makes a session, as httpx is given it."""
+    """The options for httpx of the request that makes a session."""
     wish: dict[str, Any] = {"checkpoint": True} if checkpoint else {}
     if ttl is not None:
         wish["ttl_ms"] = max(1, round(ttl * 1000))
@@ -50,7 +50,7 @@ def _put(value: Any, if_absent: bool) -> dict[str, Any]:
 
 
 def _kept(answer: Any) -> Ref:
-    """The answer of a call that keeps one result."""
+    """The Ref in the answer of a call that keeps one result."""
     (kept,) = answer["results"]
     return Ref(kept["ref"], Type.read(kept["type"]))
 
@@ -70,7 +70,7 @@ _SAFETENSORS = "application/x-safetensors"
 
 
 class _InSession(_Function):
-    """A function whose calls are of a session."""
+    """A function that is called in a session."""
 
     def __init__(self, session: Any, module: str, signature: Any) -> None:
         super().__init__(session._client, module, signature)
@@ -96,9 +96,9 @@ class _InSession(_Function):
 
 
 class SessionFunction(_InSession, SyncFunction):
-    """`keep` has results by position or name, and the names under which the session keeps
-    them, with `if_absent` only if there is no value of that name; `step` is the step that
-    the session is expected to be at."""
+    """`keep` maps results, by position or name, to the names under which the session
+    keeps them; with `if_absent`, only if the session has no value of that name. `step` is
+    the step at which the session is expected to be."""
 
     def __call__(self, *args: Any, keep: Keep | None = None, if_absent: bool = False,
                  step: int | None = None, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ class SessionFunction(_InSession, SyncFunction):
 class AsyncSessionFunction(_InSession, AsyncFunction):
     async def __call__(self, *args: Any, keep: Keep | None = None, if_absent: bool = False,
                        step: int | None = None, **kwargs: Any) -> Any:
-        """The same, waited for."""
+        """Makes the call, like SessionFunction, with `await`."""
         return await send_async(
             self, self._of_session(args, kwargs, keep, if_absent, step))
 
@@ -127,7 +127,7 @@ class _Base(Attributes[S]):
                           for name, each in module.functions.items()}
 
     def __getitem__(self, name: str) -> Ref:
-        """Stands for the value of that name in a call."""
+        """Returns a Ref, which stands for the value of that name in a call."""
         return Ref(name)
 
     def __repr__(self) -> str:
@@ -139,11 +139,11 @@ def _is_over(error: Error) -> bool:
 
 
 class Session(_Base[SessionFunction]):
-    """Calls of a server that belong together: `session.decode(session["kv"])`.
+    """Related calls of a server: `session.decode(session["kv"])`.
 
     The module's functions are attributes, and `session.functions` has all of them. `id`
-    names the session, for Client.session elsewhere: keep it as you keep a token. The end of
-    a `with` block ends it.
+    names the session, for Client.session elsewhere: keep it secret, like a token. The end
+    of a `with` block ends the session.
     """
 
     def __init__(self, client: Client, module: RemoteModule[Any], id: str) -> None:
@@ -174,8 +174,8 @@ class Session(_Base[SessionFunction]):
         self._ask("POST", "reset")
 
     def get(self, name: str, slice: str | None = None) -> Any:
-        """A value, or what is at `slice` of it: "2,0:4" has a place or a range for each of
-        the first dims."""
+        """A value, or the part of it at `slice`: "2,0:4" has an index or a range for each
+        of the first dims."""
         return _value(self._send("GET", "values", name, params=_cut(slice), headers=_ACCEPT))
 
     def put(self, name: str, value: Any, *, if_absent: bool = False) -> Ref:
@@ -208,7 +208,7 @@ class Session(_Base[SessionFunction]):
 
 
 class AsyncSession(_Base[AsyncSessionFunction]):
-    """The same for asyncio: `async with client.session("toy") as session`."""
+    """Like Session, for asyncio: `async with client.session("toy") as session`."""
 
     def __init__(self, client: AsyncClient, module: RemoteModule[Any], id: str) -> None:
         super().__init__(client, module, AsyncSessionFunction, id)
@@ -239,7 +239,7 @@ class AsyncSession(_Base[AsyncSessionFunction]):
         await self._ask("POST", "reset")
 
     async def get(self, name: str, slice: str | None = None) -> Any:
-        """A value, or what is at `slice` of it."""
+        """A value, or the part of it at `slice`."""
         return _value(await self._send("GET", "values", name, params=_cut(slice),
                                        headers=_ACCEPT))
 
@@ -274,7 +274,7 @@ class AsyncSession(_Base[AsyncSessionFunction]):
 
 
 class Making:
-    """A session that is being made: what `await` and `async with` take."""
+    """A session that is being made, for `await` and `async with`."""
 
     def __init__(self, make: Callable[[], Coroutine[Any, Any, AsyncSession]]) -> None:
         self._make = make

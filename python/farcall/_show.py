@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules and functions as notebooks show them."""
+"""Shows modules and functions in notebooks."""
 from __future__ import annotations
 
 from collections.abc import Iterable

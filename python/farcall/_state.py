@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that stay between calls: those of a module in this process, and the names of those
-of a server's session."""
+"""Values that stay between calls: the values of a module in this process, and the names
+of values in a server's session."""
 from __future__ import annotations
 
 import dataclasses
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Ref:
-    """Stands for the value of that name in a call of a session. A call that keeps a result
-    gives one, with the value's `type`."""
+    """Stands for the value of that name in a call of a session. A call that keeps a
+    result returns a Ref, with the value's `type`."""
     name: str
     type: Type | None = dataclasses.field(default=None, compare=False)
 
@@ -40,7 +40,7 @@ class StateFunction(Described):
             return self._function.call_with(self._state._core, args, kwargs)
 
     def example(self, name: str = "") -> Example:
-        """The same as of the module's function."""
+        """Like `example` of the module's function."""
         return self._function.example(name)
 
     def __repr__(self) -> str:
@@ -48,12 +48,13 @@ class StateFunction(Described):
 
 
 class State(Attributes[StateFunction]):
-    """What functions of a module keep from call to call, by name; each begins as zeros.
+    """Values that functions of a module keep from call to call, by name. Each value is
+    zero at first.
 
     The module's functions are attributes: `state.decode(…)` uses this state, and
-    `state.functions` has all of them. `state["kv"]` is a copy of a value. Threads take
-    turns. The values may take `max_bytes`, 1 GiB by default. The end of a `with` block
-    closes it.
+    `state.functions` has all of them. `state["kv"]` is a copy of a value. Only one thread
+    uses the state at a time; others wait. The values may take `max_bytes`, 1 GiB by
+    default. The end of a `with` block closes the state.
     """
 
     def __init__(self, module: Module, *, max_bytes: int = 1 << 30) -> None:
@@ -71,17 +72,17 @@ class State(Attributes[StateFunction]):
 
     @property
     def bytes(self) -> int:
-        """What its values take, in whole pages."""
+        """The memory of its values in bytes, in whole pages."""
         with self._turn:
             return self._core.size
 
     def reset(self) -> None:
-        """Forgets all values: they begin as zeros again."""
+        """Removes all values: they are zero again."""
         with self._turn:
             self._core.reset()
 
     def close(self) -> None:
-        """Lets the memory go: no more calls use it."""
+        """Frees the memory. No more calls can use the state."""
         with self._turn:
             self._core.close()
 

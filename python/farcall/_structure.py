@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures (docs/abi.md), and what Python has for their types.
+"""Signatures (docs/abi.md), and the Python types of their values.
 
-A tuple or a list of a signature is a list, a dict a dict, text a str, bytes are bytes,
-a scalar is a number, a tensor an array; several results are a tuple, named if they are.
-The extension knows leaves only: `flatten` takes
-arguments apart, `build` puts results together.
+A tuple or list in a signature is a list, a dict a dict, text a str, bytes are bytes, a
+scalar is a number, a tensor an array. Several results are a tuple, with names if the
+results have names. The extension knows only leaves: `flatten` splits arguments into
+leaves, `build` makes results from leaves.
 """
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Type:
 
     @property
     def splits(self) -> bool:
-        """Whether its parts are leaves of their own."""
+        """Whether its parts are separate leaves."""
         return self.kind in ("tuple", "dict") and bool(self.children)
 
     @property
     def plain(self) -> bool:
-        """Whether the extension has all that Python needs of it."""
+        """Whether the extension handles the type without help from Python."""
         return self.kind in ("scalar", "tensor", "vector") or \
             self.kind == "bytes" and not self.text
 
@@ -83,7 +83,7 @@ class Type:
 
     @property
     def hint(self) -> Any:
-        """What type checkers and readers are told."""
+        """The type hint."""
         if self.kind == "scalar":
             name = _arrays.dtype(self.dtype or "f64")
             return _NUMBERS.get(name.kind, float)
@@ -97,20 +97,20 @@ class Type:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Param:
-    """An argument or a result; its name is "" if it has none."""
+    """An argument or a result. Its name may be ""."""
     name: str
     type: Type
     keyword: bool = False
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
-        """Of a tensor; None for each dimension of any size. () of a scalar. None: any,
-        or it is no array."""
+        """The shape of a tensor, with None for each dimension of any size; () for a
+        scalar. None: any shape, or no array."""
         return () if self.type.kind == "scalar" else self.type.shape
 
     @property
     def dtype(self) -> numpy.dtype[Any] | None:
-        """Of the elements; None: any, or it is no array."""
+        """The dtype of the elements. None: any, or no array."""
         return _arrays.dtype(self.type.dtype) if self.type.dtype else None
 
     def __repr__(self) -> str:
@@ -121,14 +121,15 @@ class Param:
 
 
 def _again(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
-    """Results that were pickled."""
+    """Makes results from a pickle."""
     return results_of(names)(values)
 
 
 @functools.lru_cache(maxsize=256)
 def results_of(names: tuple[str, ...]) -> Callable[[Iterable[Any]], Any]:
-    """What makes results of these names a tuple. Names are NFKC, as Python reads them.
-    One that is no name of Python's, or is there already, is `_` and its number."""
+    """The type of a tuple of results with these names. Names are NFKC-normalized, as
+    Python does. A name that is no identifier, or comes twice, becomes `_` and its
+    number."""
     if not any(names):
         return tuple
     fields = [unicodedata.normalize("NFKC", name) for name in names]
@@ -155,8 +156,8 @@ def _cut(text: str, limit: int) -> str:
 
 
 def no_such(what: str, name: str, names: Iterable[str], none: str) -> str:
-    """The server's words for a name that there is not: they suggest the nearest of the
-    names, or list them; without any they say `none`."""
+    """The message for an unknown name, in the server's words. It suggests the nearest of
+    `names`, or lists them; without names it is `none`."""
     shown = name.encode(errors="replace").decode()  # it may have half a character
     known = sorted(names)
     nearest = _farcall.nearest(shown, known)
@@ -172,7 +173,7 @@ def no_such(what: str, name: str, names: Iterable[str], none: str) -> str:
 
 
 def parts(node: Type, path: str) -> Iterator[tuple[Type, str]]:
-    """The children of a tuple or dict with the paths that the library gives them."""
+    """The children of a tuple or dict, with their paths in the library."""
     for index, child in enumerate(node.children):
         key = node.keys[index] if node.keys else ""
         yield child, f"{path}/{escape(key) if key else index}"
@@ -210,7 +211,7 @@ def items(value: Any, path: str) -> list[Any]:
 
 
 def utf8(value: str, path: str) -> bytes:
-    """The bytes of text. A str may have halves of characters, for which UTF-8 has none."""
+    """The bytes of text. A str may have surrogates, which UTF-8 cannot encode."""
     try:
         return value.encode()
     except UnicodeEncodeError as error:
@@ -252,7 +253,7 @@ def check_shape(node: Type, array: numpy.ndarray[Any, Any], path: str) -> None:
 
 
 def scalar_of(text: str, value: Any, path: str) -> Any:
-    """A scalar of NumPy's."""
+    """Converts a number to a NumPy scalar."""
     if _NUMBERS.get(_arrays.dtype(text).kind) is int and not hasattr(value, "__index__"):
         raise fail("type_mismatch", f"expected an integer, found {type(value).__name__}",
                    path, text, value)
@@ -276,13 +277,13 @@ def _refuse(node: Type, path: str) -> Error:
 
 
 def check_depth(depth: int, path: str) -> None:
-    """Of lists in an argument that nobody described."""
+    """Checks how deep lists are nested in an argument without a type."""
     if depth > _DEPTH_MAX:
         raise fail("type_mismatch", f"lists are nested deeper than {_DEPTH_MAX}", path)
 
 
 def _untyped(value: Any, path: str, depth: int = 0) -> Any:
-    """A value for an argument that nobody described."""
+    """A value for an argument without a type."""
     check_depth(depth, path)
     if value is None:
         return None
@@ -299,7 +300,7 @@ def _untyped(value: Any, path: str, depth: int = 0) -> Any:
 
 
 def nested(node: Type, value: Any, path: str, casting: str) -> Any:
-    """A value inside a list as the extension takes it: None, bytes, an array, a NumPy
+    """A value inside a list, in a form for the extension: None, bytes, an array, a NumPy
     scalar, or a list of these."""
     if node.kind == "scalar":
         return scalar_of(node.dtype or "f64", value, path)
@@ -334,7 +335,7 @@ def _flatten(node: Type, value: Any, path: str, casting: str,
 
 
 def typed(node: Type, value: Any) -> Any:
-    """A leaf, or a value in a list, as a caller gets it."""
+    """Converts a leaf, or a value in a list, to the caller's form."""
     if node.kind == "bytes" and node.text and isinstance(value, bytes):
         try:
             return value.decode()
@@ -375,12 +376,12 @@ def _paths(node: Type, path: str) -> Iterator[str]:
 
 
 def _one(results: Iterable[Any]) -> Any:
-    """The one result, or nothing."""
+    """The single result, or None."""
     return next(iter(results), None)
 
 
 class Signature:
-    """What a function takes and gives, read from its JSON document."""
+    """The arguments and results of a function, read from its JSON document."""
 
     def __init__(self, document: str | Mapping[str, Any], casting: str) -> None:
         if isinstance(document, str):
@@ -402,7 +403,7 @@ class Signature:
                         for each in [*document["results"], *finals]]
         self.together = results_of(tuple(each.name for each in self.outputs)) \
             if len(self.outputs) > 1 else _one
-        # The root of SIP's arguments is a dict: they go by name alone.
+        # The root of SIP's arguments is a dict, so they are passed only by name.
         root = document.get("root")
         self.positional = 0 if root == "dict" else len(self.inputs)
         self.keywords = {param.name: number for number, param in enumerate(self.inputs)
@@ -419,12 +420,13 @@ class Signature:
         return f"{self.text}\n\nExamples: {examples}" if examples else self.text
 
     def refusal(self) -> Error:
-        """Why the function cannot be called, in the words of the library."""
+        """The error that says why the function cannot be called, in the library's
+        words."""
         return Error(f"function '{self.name}' is not callable: {self.reason}",
                      "unsupported_type")
 
     def paths(self) -> tuple[str, ...]:
-        """Of the result leaves, in order."""
+        """The paths of the result leaves, in order."""
         return tuple(path for number, output in enumerate(self.outputs)
                      for path in _paths(output.type, str(number)))
 
@@ -446,13 +448,14 @@ class Signature:
 
     @property
     def builder(self) -> Callable[[tuple[Any, ...]], Any] | None:
-        """What makes results of leaves. None: the leaf, or the tuple of them, is that."""
+        """The function that makes results from leaves. None: the leaf, or the tuple of
+        leaves, is the result."""
         if not all(param.type.plain for param in self.outputs):
             return self.build
         return None if self.together in (_one, tuple) else self.together
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The inputs in order. The extension binds them itself, and asks here when they
+        """The inputs in order. The extension binds inputs itself, and calls this if they
         do not fit."""
         if len(args) > self.positional:
             raise Error(f"argument {self.positional}: the function takes "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls and answers as bytes: the document with raw tensors behind it (docs/http.md,
-"Tensors as bytes")."""
+"""Converts calls and answers to and from bytes: the document, followed by raw tensors
+(docs/http.md, "Tensors as bytes")."""
 from __future__ import annotations
 
 import base64
@@ -21,8 +21,8 @@ from ._structure import (Param, Signature, Type, bytes_of, check_depth, check_sh
 TYPE = "application/octet-stream"
 LENGTH = "Inference-Header-Content-Length"
 _ALIGNMENT = 64  # of the first tensor
-# A body of more is sent in pieces, which are views of the arrays: we do not copy it, and
-# httpx, which copies what a socket has not taken, copies no more than a piece at once.
+# A larger body is sent in pieces, which are views of the arrays, so it is not copied
+# here. httpx copies what a socket has not accepted, but only one piece at a time.
 _PIECE = 256 << 10
 
 
@@ -40,7 +40,7 @@ class _Writer:
         self.tensors: list[bytes | memoryview] = []
 
     def raw(self, data: bytes | memoryview) -> dict[str, Any]:
-        """What the document says of bytes behind it."""
+        """The document's entry for bytes that follow it."""
         self.tensors.append(data)
         return {"binary_data_size": len(data)}
 
@@ -96,7 +96,7 @@ class _Writer:
 
 
 class _Whole(_Writer):
-    """The document has all bytes in it."""
+    """Writes all bytes into the document."""
 
     def raw(self, data: bytes | memoryview) -> dict[str, Any]:
         return {"b64": base64.b64encode(data).decode()}
@@ -126,7 +126,7 @@ def _text(document: dict[str, Any]) -> bytes:
 def write(signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any],
           options: Mapping[str, Any] | None = None) \
         -> tuple[dict[str, str], bytes | list[bytes | memoryview]]:
-    """The fields and the body of a call, or the pieces of a large body."""
+    """The header fields of a call, and its body or the pieces of a large body."""
     writer = _Writer(signature.casting)
     document = _call(writer, signature, args, kwargs)
     if options:
@@ -142,7 +142,7 @@ def write(signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 
 def write_steps(repeat: Repeat, args: tuple[Any, ...], kwargs: Mapping[str, Any]) \
         -> tuple[dict[str, str], bytes]:
-    """The fields and the body of a call that is made many times."""
+    """The header fields and the body of an iteration."""
     signature = repeat.signature
     said = repeat.document()
     if repeat.until:
@@ -153,7 +153,7 @@ def write_steps(repeat: Repeat, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 
 
 class Reader:
-    """Values of a document, tensors from the bytes behind it."""
+    """Reads the values of a document; the bytes of tensors follow the document."""
 
     def __init__(self, rest: memoryview) -> None:
         self.rest = rest
@@ -165,7 +165,7 @@ class Reader:
         return data
 
     def raw(self, value: Mapping[str, Any]) -> memoryview | bytearray:
-        """The bytes of a value, which may be written to."""
+        """The bytes of a value, as a writable buffer."""
         return bytearray(base64.b64decode(value["b64"])) if "b64" in value else \
             self.take(value["binary_data_size"])
 
@@ -214,7 +214,7 @@ class Reader:
 
     @staticmethod
     def scalar(text: str, value: Any) -> Any:
-        # The text of an f32 names no other f32, but a double that is none.
+        # The text of an f32 identifies the f32, but as a double it has another value.
         own = _arrays.dtype(text)
         if text.startswith("complex"):
             return complex(own.type(complex(*map(float, value))))
@@ -237,7 +237,7 @@ def _results(signature: Signature, params: Iterable[Param], results: Any,
 
 
 def write_value(value: Any) -> tuple[dict[str, str], bytes]:
-    """The fields and the body that put a value into a session."""
+    """The header fields and the body that put a value into a session."""
     return {"Content-Type": "application/json"}, \
         _text(_Whole("same_kind").untyped(value, "value"))
 
@@ -253,7 +253,7 @@ def read_value(head_size: str | None, body: bytes) -> Any:
 
 
 def read(signature: Signature, head_size: str | None, body: bytes | bytearray) -> Any:
-    """What the call returned. Arrays lie in the body."""
+    """The results of the call. Arrays use the memory of the body."""
     try:
         size = len(body) if head_size is None else int(head_size)
         results = json.loads(body[:size])["results"]
@@ -265,7 +265,7 @@ def read(signature: Signature, head_size: str | None, body: bytes | bytearray) -
 
 
 def read_step(repeat: Repeat, document: Mapping[str, Any]) -> Any:
-    """What a step returned."""
+    """The results of a step."""
     outputs = repeat.signature.outputs
     return repeat.together(_results(repeat.signature, [outputs[each] for each in repeat.emit],
                                     document["results"], memoryview(b"")))
