@@ -4,7 +4,6 @@
 // struct. All options that can change are taken from the second struct, so the struct of
 // the previous reading, which holds their old texts, can be freed. Every other option
 // stays as it was at the start.
-// stays what it was at the start.
 #include "reread.h"
 
 #include "check.h"

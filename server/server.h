@@ -4,7 +4,6 @@
 // pool, the modules, the log, timers. All state of a loop is in fc_loop_t;
 // scripts/check-statics lists the few static variables. For the loop's thread only,
 // unless a comment says otherwise.
-// said.
 #ifndef FARCALL_SERVER_SERVER_H_
 #define FARCALL_SERVER_SERVER_H_
 

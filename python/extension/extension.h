@@ -72,7 +72,8 @@ extern PyType_Spec fc_py_function_spec;
 extern PyType_Spec fc_py_state_spec;
 extern PyTypeObject *fc_py_state_type;
 // Takes the state for a call of the module, until it is given back. NULL: an exception is
-// set. The state belongs to another module, is closed, or is used by another call.
+// set, because the state belongs to another module, is closed, or is used by another
+// call.
 fc_state_t *fc_py_state_take(PyObject *state, const fc_py_module_t *module);
 void fc_py_state_give(PyObject *state);
 

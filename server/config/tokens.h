@@ -7,7 +7,6 @@
 // PATTERNs name the modules that the token may use; `priority=` is the range of
 // priorities for its calls. '#' begins a comment. The file is read on the loop's thread,
 // at the start and at SIGHUP; nothing is allocated afterwards.
-// nothing is allocated afterwards.
 #ifndef FARCALL_SERVER_CONFIG_TOKENS_H_
 #define FARCALL_SERVER_CONFIG_TOKENS_H_
 

@@ -6,7 +6,6 @@
 // address (DNS rebinding). Then Origin and Host agree, and only the name in them shows
 // that they are not ours. The page can forge neither field, and a literal address cannot
 // be the name of the page's site.
-// name.
 #include "exchange/access.h"
 
 #include "config/address.h"

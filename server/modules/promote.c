@@ -5,7 +5,6 @@
 // succeeded: after a crash of the server all of them hold, or none. Exception: a decision
 // of fc_acts_refuse (a file is refused, or no longer refused) takes effect even if it
 // cannot be written.
-// written.
 #include <stdio.h>
 
 #include "module/files.h"

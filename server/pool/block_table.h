@@ -4,7 +4,6 @@
 // indices, block.c takes blocks and gives them back, block_file.c has blocks in files,
 // block_release.c gives memory back to the system. The inline functions need no lock. The
 // other functions are called under the store's lock, unless their comment says otherwise.
-// they say something else.
 #ifndef FARCALL_SERVER_POOL_BLOCK_TABLE_H_
 #define FARCALL_SERVER_POOL_BLOCK_TABLE_H_
 

@@ -7,7 +7,6 @@
 // was sent, so no worker waits for a reader. Between two turns only the carry exists: a
 // block that replaces the call's body, and may have another address, or be in another
 // process, in the next turn. A turn that has begun is never made again.
-// has begun is never made again.
 #ifndef FARCALL_SERVER_POOL_TURN_H_
 #define FARCALL_SERVER_POOL_TURN_H_
 
