@@ -203,8 +203,7 @@ static bool wrong_type(const fc_leaf_t *leaf, const char *wanted,
   return false;
 }
 
-// Reads an integer of any Python type. A signless integer may be given in the signed or
-// the unsigned range; a NumPy scalar must be in the signed range.
+// Reads an integer of any Python type. A signless integer must be in the signed range.
 static bool read_integer(const fc_leaf_t *leaf, PyObject *object,
                          fc_scalar_t *out) {
   const fc_dtype_info_t *info = fc_dtype_info(leaf->dtype);
