@@ -26,8 +26,8 @@ fc_status_t fc_retry_check(const fc_generation_t *generation,
                            fc_error_t *err) FC_MUST_CHECK;
 // Begins the tries that are due. modules->retry_ns says when to call it.
 void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns);
-// Call it when a LOADING generation has made progress. If it is a try for a generation
-// that was unloaded, replaced or loaded in another way meanwhile, it drains from now on.
+// Call it when a LOADING generation has made progress. The generation drains if it is a
+// try for another one that was unloaded, replaced or loaded in another way meanwhile.
 void fc_retry_settle(fc_modules_t *modules, fc_generation_t *generation);
 
 #endif  // FARCALL_SERVER_MODULES_RETRY_H_
