@@ -40,8 +40,9 @@ typedef struct fc_bucket_t {
 
 struct fc_batch_t {
   bool on;  // rows are batched; set before the module is shared (module.h)
-  // A row was another beside others: each call of a bucket is one of the smallest, as in
-  // what rows were compared with. Set at any time; relaxed.
+  // Set when the result of a row depended on the other rows of its call. From then on
+  // calls use only the smallest bucket, the one with which rows were compared. Set at
+  // any time; relaxed.
   _Atomic(bool) apart;
   uint64_t delay_ns;  // how long a call waits for others; 0: not at all
   uint32_t name;      // of the dim that says how many rows there are

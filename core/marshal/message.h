@@ -36,7 +36,8 @@ typedef struct fc_message_names_t {
 // `is_all`: `message` is not cut off. Fails with FC_CODE_BINARY_FRAMING.
 fc_status_t fc_message_names(fc_str_t message, bool is_all,
                              fc_message_names_t *out_names, fc_error_t *err);
-// The bytes in front of the first raw tensor; 0: it does not stand within this beginning.
+// The number of bytes before the first raw tensor; 0 if the tensor does not begin
+// within `begin`.
 uint64_t fc_message_raw(fc_str_t begin);
 
 // The client's id of its request; "" if the id is not within this beginning of the

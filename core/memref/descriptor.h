@@ -49,7 +49,7 @@ void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out);
 // dense at offset 0, the elements are copied into memory from `arena`. *out_block
 // becomes the memory that the descriptor describes. FC_CODE_UNSUPPORTED_TYPE when the
 // dims of the layout overlap or interleave, FC_CODE_TENSOR_TOO_LARGE when the layout
-// spans too much, or the arena has no room for it. `size` is that of the elements
+// spans too much, or the arena has no room for it. `size` is the size of the elements
 // (fc_tensor_check). `argument` is for the message.
 fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                                const fc_type_t *type, const fc_tensor_t *tensor,

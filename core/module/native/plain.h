@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of functions that take a few pointers and return nothing, as MLIR's C interface
-// has it most often: C's own call is one of few types then. libffi takes some 600
-// instructions for the same. Any thread.
+// Calls functions that take a few pointers and return nothing, as most functions of
+// MLIR's C interface do. Such a function can be called directly in C. libffi takes
+// about 600 instructions for the same call. Any thread.
 #ifndef FARCALL_MODULE_NATIVE_PLAIN_H_
 #define FARCALL_MODULE_NATIVE_PLAIN_H_
 
@@ -20,7 +20,7 @@ static inline bool fc_plain_is(const ffi_cif *cif) {
   return plain;
 }
 
-// `values` is as ffi_call takes it: each points to a pointer.
+// `values` are those of ffi_call: each points to a pointer, an argument.
 static inline void fc_plain_call(const ffi_cif *cif, void (*entry)(void),
                                  void **values) {
   typedef void *p;
