@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hal.device.queue.*. A queue operation checks its wait fence, does its work, and
-// signals its signal fence with the outcome. Two are different: `write` is not supported
-// and fails, `flush` has nothing to do. Lists in parentheses name the operands of the
-// function below, which begin with (device, affinity, wait, signal, …). On workers.
+// signals its signal fence with the outcome. Two operations do not: `write` is not
+// supported and fails, `flush` has nothing to do. Lists in parentheses name the
+// operands of the function below, which begin with (device, affinity, wait, signal, …).
+// On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
