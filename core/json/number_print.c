@@ -455,8 +455,9 @@ FC_INLINE char *print_lane(const fc_quad_t *quad, int i, bool usual,
   return out + 1;
 }
 
-static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
-                     char *out) {
+static __attribute__((noinline)) char *run_quads(const char *elements,
+                                                 ptrdiff_t stride, size_t count,
+                                                 char *out) {
   fc_quad_t quad;
   for (; count > 4; count -= 4, elements += 4 * stride) {
     const unsigned usual = fc_quad_digits(elements, stride, &quad);
@@ -472,6 +473,13 @@ static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
   }
   return run_each_f32(elements, stride, count, out);
 }
+
+// Hardening clears a quad on the stack, which costs as much as a few numbers.
+static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
+                     char *out) {
+  return count > 4 ? run_quads(elements, stride, count, out)
+                   : run_each_f32(elements, stride, count, out);
+}
 #else
 #define run_f32 run_each_f32
 #endif
@@ -481,9 +489,9 @@ typedef char *(*run_t)(const char *elements, ptrdiff_t stride, size_t count,
 
 // Prints integers of odd widths and floats of at most 8 bits. Only the low bits of such
 // an element count.
-static char *run_narrow(const fc_dtype_info_t *info,
-                        const fc_float_format_t *format, const char *elements,
-                        ptrdiff_t stride, size_t count, char *out) {
+static __attribute__((noinline)) char *run_narrow(
+    const fc_dtype_info_t *info, const fc_float_format_t *format,
+    const char *elements, ptrdiff_t stride, size_t count, char *out) {
   const bool is_signed = fc_dtype_is_signed(info);
   for (size_t i = 0; i < count; i++, elements += stride) {
     const uint64_t bits = fc_width_extend(info, fc_width_load(info, elements));

@@ -321,16 +321,6 @@ static fc_json_level_t *top_level(fc_json_reader_t *reader) {
   return &reader->levels[reader->depth - 1];
 }
 
-// Skips white space, but no further than to the next check of the deadline.
-static void skip_space(fc_json_reader_t *reader) {
-  const char *p = reader->cursor;
-  while (p < reader->look &&
-         (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) {
-    p++;
-  }
-  reader->cursor = p;
-}
-
 static fc_status_t open_container(fc_json_reader_t *reader, bool is_object,
                                   fc_error_t *err) {
   if (reader->depth == reader->depth_limit) {
@@ -456,9 +446,8 @@ static const char *wanted_at(const fc_json_reader_t *reader) {
 
 // Checks whether the call must end, or notes that the bytes ended here: then *out_token
 // is FC_JSON_END or _NEED_MORE.
-static __attribute__((noinline)) fc_status_t pause_at(
-    fc_json_reader_t *reader, const char *p, fc_json_token_t *out_token,
-    fc_error_t *err) {
+static fc_status_t pause_at(fc_json_reader_t *reader, const char *p,
+                            fc_json_token_t *out_token, fc_error_t *err) {
   if (p < reader->end) return look(reader, p, err);
   *out_token = reader->last ? FC_JSON_END : FC_JSON_NEED_MORE;
   const bool complete = reader->state == FC_JSON_AT_COMMA && !reader->depth;
@@ -466,37 +455,54 @@ static __attribute__((noinline)) fc_status_t pause_at(
   return fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
 }
 
-// Consumes punctuation until a token stands at `cursor`. *out_token is
-// FC_JSON_END or _NEED_MORE when there is no token; otherwise it is
-// FC_JSON_NULL, whatever the token is.
-static fc_status_t approach(fc_json_reader_t *reader,
-                            fc_json_token_t *out_token, fc_error_t *err) {
-  *out_token = FC_JSON_NULL;
-  for (;;) {
-    skip_space(reader);
-    const char *p = reader->cursor;
-    if (FC_UNLIKELY(p >= reader->look)) {
-      FC_TRY(pause_at(reader, p, out_token, err));
-      if (*out_token != FC_JSON_NULL) return FC_OK;
-      continue;
+// Consumes white space and punctuation, but no further than to the next check of the
+// deadline. Returns true if a token stands at `cursor` then.
+static inline bool reach_token(fc_json_reader_t *reader) {
+  for (const char *p = reader->cursor;; p++) {
+    while (p < reader->look &&
+           (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) {
+      p++;
     }
+    reader->cursor = p;
+    if (FC_UNLIKELY(p >= reader->look)) return false;
     if (reader->state == FC_JSON_AT_COLON) {
-      if (*p != ':') break;
+      if (*p != ':') return false;
       reader->state = FC_JSON_AT_VALUE;
     } else if (reader->state == FC_JSON_AT_COMMA) {
-      if (!reader->depth) break;
+      if (!reader->depth) return false;
       fc_json_level_t *level = top_level(reader);
-      if (*p == (level->is_object ? '}' : ']')) return FC_OK;
-      if (*p != ',') break;
+      if (*p == (level->is_object ? '}' : ']')) return true;
+      if (*p != ',') return false;
       if (!level->is_object) level->index++;
       reader->state = level->is_object ? FC_JSON_AT_KEY : FC_JSON_AT_VALUE;
     } else {
-      return FC_OK;
+      return true;
     }
-    reader->cursor++;
   }
-  return fc_json_fail_unexpected(reader, reader->cursor, wanted_at(reader),
-                                 err);
+}
+
+// Goes on where reach_token has ended without a token.
+static __attribute__((noinline)) fc_status_t go_on(fc_json_reader_t *reader,
+                                                   fc_json_token_t *out_token,
+                                                   fc_error_t *err) {
+  do {
+    if (reader->cursor < reader->look) {
+      return fc_json_fail_unexpected(reader, reader->cursor, wanted_at(reader),
+                                     err);
+    }
+    FC_TRY(pause_at(reader, reader->cursor, out_token, err));
+  } while (*out_token == FC_JSON_NULL && !reach_token(reader));
+  return FC_OK;
+}
+
+// Consumes punctuation until a token stands at `cursor`. *out_token is
+// FC_JSON_END or _NEED_MORE when there is no token; otherwise it is
+// FC_JSON_NULL, whatever the token is.
+static inline fc_status_t approach(fc_json_reader_t *reader,
+                                   fc_json_token_t *out_token,
+                                   fc_error_t *err) {
+  *out_token = FC_JSON_NULL;
+  return FC_LIKELY(reach_token(reader)) ? FC_OK : go_on(reader, out_token, err);
 }
 
 fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
