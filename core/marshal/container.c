@@ -419,8 +419,10 @@ static fc_status_t read_open(fc_frame_t *frame, fc_error_t *err) {
 
 fc_status_t fc_container_read(fc_frame_t *frame, const fc_op_t *op,
                               fc_json_token_t token, fc_error_t *err) {
-  if (FC_LIKELY(op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_SCALAR)) {
-    return fc_leaf_decode(frame, op, token, place_of(frame, op, NULL, 0), err);
+  // Nearly always.
+  if (op->kind == FC_TYPE_TENSOR && token == FC_JSON_ARRAY_BEGIN &&
+      op->dtype != FC_DTYPE_NONE) {
+    return fc_fill_decode(frame, op, token, place_of(frame, op, NULL, 0), err);
   }
   FC_TRY(open_value(frame, op, token, place_of(frame, op, NULL, 0), err));
   return read_open(frame, err);

@@ -112,13 +112,10 @@ static fc_status_t check_dtype(const fc_encoder_t *encoder, fc_dtype_t declared,
                  fc_dtype_info(actual)->text);
 }
 
-// Checks that a dim has the declared size. If the dim is named, its size must be that
-// of its name in the arguments or in an earlier result.
-static fc_status_t check_dim(const fc_encoder_t *encoder, const fc_op_t *op,
-                             int32_t dim, int64_t size, fc_error_t *err) {
-  int64_t wanted = fc_frame_dim(encoder->frame, op->dims[dim]);
-  if (wanted < 0) fc_frame_bind_dim(encoder->frame, op, dim, size);
-  if (wanted < 0 || size == wanted) return FC_OK;
+// Not inlined: only a call that fails has room for an error on its stack.
+static __attribute__((noinline)) fc_status_t wrong_dim(
+    const fc_encoder_t *encoder, const fc_op_t *op, int32_t dim, int64_t wanted,
+    int64_t size, fc_error_t *err) {
   if (!fc_dim_is_named(op->dims[dim])) {
     return fc_fail(
         err, FC_CODE_BAD_RESULT, "result %u: dim %d is declared %lld, got %lld",
@@ -131,6 +128,8 @@ static fc_status_t check_dim(const fc_encoder_t *encoder, const fc_op_t *op,
                  why.message);
 }
 
+// Checks that each dim has the declared size. If a dim is named, its size must be that
+// of its name in the arguments or in an earlier result.
 static fc_status_t check_shape(const fc_encoder_t *encoder, const fc_op_t *op,
                                const fc_tensor_t *tensor, fc_error_t *err) {
   if (op->rank < 0) return FC_OK;
@@ -140,7 +139,11 @@ static fc_status_t check_shape(const fc_encoder_t *encoder, const fc_op_t *op,
                    (int)op->rank, (int)tensor->rank);
   }
   for (int32_t i = 0; i < op->rank; i++) {
-    FC_TRY(check_dim(encoder, op, i, tensor->shape[i], err));
+    const int64_t size = tensor->shape[i];
+    const int64_t wanted = fc_frame_dim(encoder->frame, op->dims[i]);
+    if (wanted < 0) fc_frame_bind_dim(encoder->frame, op, i, size);
+    else if (size != wanted)
+      return wrong_dim(encoder, op, i, wanted, size, err);
   }
   return FC_OK;
 }

@@ -347,14 +347,12 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
 // A tensor
 
 // The unsigned type that a signless integer may also have. Types that were found in the
-// bytecode leave the sign open. NONE for other types, and for a type that was declared.
-static fc_dtype_t other_sign(const fc_frame_t *frame, fc_dtype_t dtype) {
+// bytecode leave the sign open. NONE for other types. Not inlined, because it has a text
+// on its stack.
+static __attribute__((noinline)) fc_dtype_t other_sign(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  if (frame->plan->signature->source != FC_SOURCE_INFERRED ||
-      info->class_ != FC_DTYPE_CLASS_INT) {
-    return FC_DTYPE_NONE;
-  }
   char text[16];
+  if (info->class_ != FC_DTYPE_CLASS_INT) return FC_DTYPE_NONE;
   snprintf(text, sizeof text, "u%s", info->text);
   return fc_dtype_find(fc_str(text));
 }
@@ -363,7 +361,8 @@ fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code) {
   fc_fill_t *fill = &frame->fill;
   fill->dtype = dtype;
   fill->part = part_of(dtype);
-  fill->other = other_sign(frame, dtype);
+  const bool declared = frame->plan->signature->source != FC_SOURCE_INFERRED;
+  fill->other = declared ? FC_DTYPE_NONE : other_sign(dtype);
   fill->size = fc_dtype_size(dtype);
   fill->code = code;
   fill->op = NULL;

@@ -228,8 +228,8 @@ static uint64_t limit_of(const fc_exchange_t *x) {
 }
 
 // Returns the operator's deadline, or the client's if that is earlier; 0: none.
-static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
-  const uint64_t limit_ns = limit_of(x);
+static uint64_t deadline_of(const fc_exchange_t *x, uint64_t limit_ns,
+                            uint64_t wanted_ms) {
   const uint64_t wanted_ns = x->times.began_ns + wanted_ms * 1000000u;
   if (!wanted_ms) return limit_ns;
   return limit_ns && limit_ns < wanted_ns ? limit_ns : wanted_ns;
@@ -249,7 +249,7 @@ static fc_status_t wait_for_module(fc_exchange_t *x,
                                    fc_error_t *err) {
   uint64_t wanted_ms = 0;
   FC_TRY(fc_admission_timeout(request, &wanted_ms, err));
-  x->wait.waiter.due_ns = deadline_of(x, wanted_ms);
+  x->wait.waiter.due_ns = deadline_of(x, limit_of(x), wanted_ms);
   x->wait.waiter.on_woken = on_woken;
   FC_TRY(fc_demand_wait(x->server->modules, x->generation, calls,
                         &x->wait.waiter, err));
@@ -277,8 +277,8 @@ fc_status_t fc_exchange_fill_call(fc_exchange_t *x, const fc_request_t *request,
   call->body_coding = admission->body_coding;
   call->answer_coding = admission->answer_coding;
   call->body_max = server->options->max_body;
-  call->deadline_ns = deadline_of(x, admission->timeout_ms);
   x->job.limit_ns = limit_of(x);
+  call->deadline_ns = deadline_of(x, x->job.limit_ns, admission->timeout_ms);
   if (FC_UNLIKELY(x->session)) {
     call->flags |= FC_CALL_SESSION;
     x->job.claim = &x->session->claim;

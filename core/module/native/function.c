@@ -301,7 +301,7 @@ typedef struct native_call_t {
   fc_registers_t registers;  // of a call by LLVM's convention
   uint64_t *stack;
   size_t stack_count;
-  uint64_t words[];  // of `borrowed`, `values` and `stack`
+  uint64_t words[];  // of `borrowed`, `values`, `stack` and `cells`
 } native_call_t;
 
 // Aligned for vectors, because a function may write a whole vector at once.
@@ -317,17 +317,20 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
   const size_t count = function->signature->argument_count;
   const size_t values = function->value_count + 1;
   const size_t stack = function->by_llvm ? function->type_count : 0;
-  native_call_t *running = fc_arena_alloc_array(
-      arena, 1, sizeof *running + (count + values + stack) * sizeof(uint64_t));
+  const size_t words = count + values + stack;
+  native_call_t *running =
+      fc_arena_alloc_array(arena, 1,
+                           sizeof *running + words * sizeof(uint64_t) +
+                               count * sizeof *running->cells);
   if (!running) return fc_fail_memory(err);
   running->borrowed = (void **)running->words;
   running->values = running->borrowed + count;
   running->stack = running->words + count + values;
-  running->cells = fc_arena_alloc_array(arena, count, sizeof *running->cells);
+  running->cells = (fc_memref_cell_t *)(void *)(running->words + words);
   // Zeroed, so that a result that the function does not write is a null address.
   running->structure =
       zeroed(arena, function->structure.size + sizeof(fc_scalar_t));
-  if (!running->cells || !running->structure) return fc_fail_memory(err);
+  if (!running->structure) return fc_fail_memory(err);
   *out_frame = running;
   return FC_OK;
 }
@@ -569,13 +572,13 @@ static bool is_on_stack(fc_span_t bytes) {
   return bytes.data >= (uint8_t *)low && bytes.data < (uint8_t *)low + size;
 }
 
-// Checks that `bytes`, which are said to belong to `allocated`, may be read. Memory
-// about which nothing is known is refused if the function is exact, or if it is this
-// thread's stack.
+// Checks that `bytes`, which are said to belong to `allocated`, may be read. `own` is the
+// entry of `allocated` in the table of blocks. Memory about which nothing is known is
+// refused if the function is exact, or if it is this thread's stack.
 static fc_status_t check_memory(const native_call_t *running,
+                                const fc_own_block_t *own,
                                 const void *allocated, fc_span_t bytes,
                                 uint32_t result, fc_error_t *err) {
-  const fc_own_block_t *own = fc_own_find(&running->hook->own, allocated);
   bool known = own != NULL;
   if (own && fc_span_holds((fc_span_t){own->data, own->size}, bytes)) {
     return FC_OK;
@@ -632,7 +635,9 @@ static fc_status_t get_ranked(const native_call_t *running,
   FC_TRY(check_computed_sizes(running, descriptor, rank, result, err));
   FC_TRY(fc_memref_read(descriptor, rank, signature, type, result, &out->tensor,
                         &bytes, err));
-  FC_TRY(fc_memref_widen(signature, type, arena, &out->tensor, err));
+  if (FC_UNLIKELY(type->flavor)) {
+    FC_TRY(fc_memref_widen(signature, type, arena, &out->tensor, err));
+  }
   out->kind = FC_VALUE_TENSOR;
   fc_own_block_t *own = fc_own_find(&running->hook->own, descriptor->allocated);
   if (own) {
@@ -640,7 +645,7 @@ static fc_status_t get_ranked(const native_call_t *running,
         running->function->ownership[result] != FC_OWNERSHIP_BORROWED;
   }
   if (bytes.size == 0) return FC_OK;
-  return check_memory(running, descriptor->allocated, bytes, result, err);
+  return check_memory(running, own, descriptor->allocated, bytes, result, err);
 }
 
 static fc_status_t get_unranked(const native_call_t *running,
@@ -667,7 +672,7 @@ static fc_status_t get_unranked(const native_call_t *running,
   }
   if (!passed) {
     fc_span_t bytes = {(uint8_t *)descriptor, fc_memref_size(rank)};
-    FC_TRY(check_memory(running, descriptor, bytes, result, err));
+    FC_TRY(check_memory(running, own, descriptor, bytes, result, err));
   }
   return get_ranked(running, descriptor, rank, result, arena, out, err);
 }
