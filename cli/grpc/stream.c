@@ -90,7 +90,9 @@ static ssize_t give(nghttp2_session *session, int32_t id, uint8_t *out,
     *part = fc_str_make(part->data + taken, part->size - taken);
     given += taken;
   }
-  if (!call->parts[1].size) *flags = NGHTTP2_DATA_FLAG_EOF;
+  if (!call->parts[0].size && !call->parts[1].size) {
+    *flags = NGHTTP2_DATA_FLAG_EOF;
+  }
   return (ssize_t)given;
 }
 

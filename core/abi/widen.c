@@ -405,7 +405,8 @@ static void begin(const maker_t *maker) {
   for (uint32_t i = 0; i < first->attr_count; i++) {
     const fc_str_t key = fc_signature_text(first, first->attrs[i].key);
     const fc_str_t value = fc_signature_text(first, first->attrs[i].value);
-    const bool ours = fc_str_equal(key, FC_STR(FC_BATCH_ATTR));
+    const bool ours = fc_str_equal(key, FC_STR(FC_BATCH_ATTR)) ||
+                      fc_str_equal(key, FC_STR(FC_BATCH_DELAY_ATTR));
     if (!ours && all_have(group, key, value)) {
       fc_builder_attr(builder, key, value);
     }

@@ -274,6 +274,9 @@ static fc_status_t read_leaf(reader_t *reader, const part_t *part,
 static fc_status_t read_list(reader_t *reader, walk_t *walk, const part_t *part,
                              const node_t *node, fc_error_t *err) {
   void *items = NULL;
+  if (part->op && part->op->kind == FC_TYPE_NULL) {
+    return differs(reader, "null is expected", err);
+  }
   if (node->size > reader->row->size / sizeof *node) {
     return damaged(reader, err);
   }

@@ -21,7 +21,9 @@ _TYPES = {"BOOL": (1, "i1"), "INT8": (2, "si8"), "INT16": (2, "si16"), "INT32": 
           "UINT32": (4, "ui32"), "UINT64": (5, "ui64"), "FP16": (0, "f16"),
           "BF16": (0, "bf16"), "FP32": (6, "f32"), "FP64": (7, "f64")}
 _BYTES = 8  # the field of byte strings
-_NAMES = {_arrays.dtype(text): name for name, (_, text) in _TYPES.items()}
+_BY_TEXT = {text: name for name, (_, text) in _TYPES.items()}
+# Without ml_dtypes BF16 has the dtype of UINT16, which stands before it.
+_NAMES = {_arrays.dtype(text): name for name, (_, text) in reversed(_TYPES.items())}
 _BROKEN = (KeyError, IndexError, TypeError, ValueError, OverflowError, struct.error)
 Parameters = Mapping[str, bool | int | str]
 
@@ -194,7 +196,7 @@ def _tensor(node: Type, value: Any, path: str,
         check_shape(node, array, path)
     if node.dtype is None and array.dtype not in _NAMES:
         raise fail("unsupported_type", f"the protocol has nothing for {array.dtype}", path)
-    datatype = _NAMES[_arrays.dtype(node.dtype) if node.dtype else array.dtype]
+    datatype = _BY_TEXT[node.dtype] if node.dtype else _NAMES[array.dtype]
     return datatype, array.shape, \
         numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8).data
 

@@ -21,13 +21,23 @@ if not CLIENTS or SANITIZED:
     pytest.skip("no grpcio: scripts/test installs it", allow_module_level=True)
 sys.path += map(str, pathlib.Path(CLIENTS).parent.glob("lib/python3*/site-packages"))
 import grpc  # noqa: E402
-from farcall import _message  # noqa: E402
+from farcall import _arrays, _message  # noqa: E402
+from farcall._structure import Type  # noqa: E402
 
 # What is in parts goes leaf by leaf, and INT8 is no UINT8.
 PARTS = {"pair", "swap"}
 SAME = [row for row in CALLS if row[1] not in PARTS and not any(
     getattr(each, "dtype", None) == numpy.uint8 for each in row[2])]
 NATIVE = BUILD / "tests/modules/native"
+
+
+# Without ml_dtypes two types share a dtype.
+@pytest.mark.parametrize("name", _message._BY_TEXT.values())
+def test_a_declared_type_is_sent_as_such(name):
+    text = next(each for each, there in _message._BY_TEXT.items() if there == name)
+    node = Type("tensor", text, (2,))
+    array = numpy.zeros(2, _arrays.dtype(text))
+    assert _message._tensor(node, array, "0", "no")[0] == name
 
 
 def grpc_url(server):

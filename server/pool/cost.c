@@ -6,7 +6,7 @@
 #define NS_PER_S 1000000000u
 #define WEIGHT 8  // a call counts for an eighth of the new average
 
-// After so many calls batches that gain nothing are tried again.
+// If batches gained nothing, they are tried again after this number of calls.
 #define RETRY 64
 
 static uint64_t mix(uint64_t average, uint64_t ns) {
@@ -35,12 +35,13 @@ void fc_cost_learn_batch(fc_cost_t *cost, uint32_t calls, uint64_t call_ns,
   cost->batch_ns = cost->batch_ns ? mix(cost->batch_ns, all_ns) : all_ns;
 }
 
-bool fc_cost_gains(fc_cost_t *cost) {
+bool fc_cost_gains(const fc_cost_t *cost) {
   const bool known = cost->alone_ns && cost->shared_ns;
-  if (!known || cost->shared_ns < cost->alone_ns) return true;
-  if (cost->tries == RETRY) return true;
-  cost->tries++;
-  return false;
+  return !known || cost->shared_ns < cost->alone_ns || cost->tries == RETRY;
+}
+
+void fc_cost_note_single(fc_cost_t *cost) {
+  if (cost->tries < RETRY && !fc_cost_gains(cost)) cost->tries++;
 }
 
 bool fc_cost_allows(const fc_cost_t *cost, uint64_t deadline_ns,

@@ -22,6 +22,7 @@ typedef struct fc_cost_t {
   uint64_t alone_ns;
   uint64_t shared_ns;
   uint64_t batch_ns;
+  uint64_t delay_ns;  // how long a call waits for others; 0: it does not
 } fc_cost_t;
 
 void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns);
@@ -33,9 +34,11 @@ void fc_cost_doubt(fc_cost_t *cost);
 // the other stages for this one.
 void fc_cost_learn_batch(fc_cost_t *cost, uint32_t calls, uint64_t call_ns,
                          uint64_t rest_ns);
-// Do calls gain by being made together? Now and then it is tried again, until that is
-// learned.
-bool fc_cost_gains(fc_cost_t *cost);
+// Do calls gain by being made together? Also true if that is not known, or if it is time to
+// try it again.
+bool fc_cost_gains(const fc_cost_t *cost);
+// A call that others could have joined was begun by itself.
+void fc_cost_note_single(fc_cost_t *cost);
 // May a call with this deadline (0: none) be made with others?
 bool fc_cost_allows(const fc_cost_t *cost, uint64_t deadline_ns,
                     uint64_t now_ns);

@@ -146,6 +146,8 @@ typedef struct fc_host_class_t {
   // Gives a call to a worker. If the call is refused, `err` says why.
   fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, fc_ahead_t ahead,
                       fc_error_t *err);
+  // Could the call be begun together with others now?
+  bool (*may_join)(const fc_host_t *host, const fc_job_t *job);
   // Gives a call to the worker that got `first` with FC_AHEAD_NONE since the last
   // `notify`, so that both are begun together. False: the call must be offered
   // separately.

@@ -50,7 +50,8 @@ typedef struct fc_job_t {
   uint8_t state;
   bool parked;       // it waits for its turn in its session, and is in no flow
   bool keeps_claim;  // from one turn of its call to the next
-  uint64_t held_ns;  // since when it waits for others to join; 0: it does not
+  // When it was queued, if calls of its function wait for others to join them.
+  uint64_t came_ns;
   struct fc_job_t *next;
   struct fc_job_t *previous;
   struct fc_job_t *flow_next;

@@ -5,31 +5,26 @@
 #include "pool/module_queue.h"
 
 // The largest bucket, so that free workers share what waits.
-uint8_t fc_mates_most(const fc_module_t *module, size_t function,
-                      const fc_hosting_t *hosting) {
+void fc_mates_begin(const fc_module_t *module, size_t function,
+                    const fc_hosting_t *hosting, fc_cost_t *cost) {
   const fc_plan_t *plan = fc_module_function(module, function)->plan;
   if (hosting->apart || hosting->trial || hosting->fresh || !plan ||
       !plan->batch || !plan->batch->on || !plan->batch->count) {
-    return 0;
+    return;
   }
   const int64_t rows = plan->batch->buckets[plan->batch->count - 1].rows;
-  return rows < FC_BATCH_CALLS ? (uint8_t)rows : FC_BATCH_CALLS;
+  cost->together = rows < FC_BATCH_CALLS ? (uint8_t)rows : FC_BATCH_CALLS;
+  cost->delay_ns = plan->batch->delay_ns;
 }
 
 bool fc_mates_wait(fc_pool_t *pool, const fc_module_queue_t *queue,
                    fc_job_t *job) {
-  const uint32_t function = job->call.function;
-  const fc_cost_t *cost = &queue->costs[function];
-  const fc_batch_t *batch =
-      fc_module_function(queue->module, function)->plan->batch;
-  if (FC_LIKELY(!batch || !batch->delay_ns) ||
-      queue->waiting >= cost->together) {
+  const fc_cost_t *cost = &queue->costs[job->call.function];
+  if (FC_LIKELY(!cost->delay_ns) || queue->waiting >= cost->together) {
     return false;
   }
-  const uint64_t now_ns = fc_clock_ns();
-  if (!job->held_ns) job->held_ns = now_ns;
-  const uint64_t end_ns = job->held_ns + batch->delay_ns;
-  if (now_ns >= end_ns ||
+  const uint64_t end_ns = job->came_ns + cost->delay_ns;
+  if (fc_clock_ns() >= end_ns ||
       !fc_cost_allows(cost, job->call.deadline_ns, end_ns)) {
     return false;
   }

@@ -43,9 +43,10 @@ fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
 
 // Calls that are computed together (mates.c)
 
-// Returns the most calls of the function in a batch; 0: no batches.
-uint8_t fc_mates_most(const fc_module_t *module, size_t function,
-                      const fc_hosting_t *hosting);
+// Sets the most calls of the function in a batch, 0 for no batches, and how long a call
+// waits for others.
+void fc_mates_begin(const fc_module_t *module, size_t function,
+                    const fc_hosting_t *hosting, fc_cost_t *cost);
 // May the call be begun together with others of its function?
 static inline bool fc_mates_may_join(const fc_module_queue_t *queue,
                                      const fc_job_t *job) {
@@ -53,8 +54,9 @@ static inline bool fc_mates_may_join(const fc_module_queue_t *queue,
          !job->claim && !job->call.parts && !job->call.flags &&
          job->call.rows != FC_ROWS_PROVE;
 }
-// Tells whether the call, which others may join, waits for them, as its module says: until
-// they are as many as may be, and only where its deadline allows it.
+// Tells whether the call, which others may join, still waits for them. It waits from when
+// it was queued, as long as its module says, until they are as many as may be, and only if
+// its deadline allows that.
 bool fc_mates_wait(fc_pool_t *pool, const fc_module_queue_t *queue,
                    fc_job_t *job);
 // If allowed, gives the host a call to be begun with `first`, after `last`.

@@ -115,7 +115,7 @@ static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
   for (size_t f = 0; f < functions; f++) {
     queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
     queue->costs[f].bound = (uint8_t)fc_lane_bound(pool, module, f);
-    queue->costs[f].together = fc_mates_most(module, f, hosting);
+    fc_mates_begin(module, f, hosting, &queue->costs[f]);
   }
   return queue;
 }
@@ -219,6 +219,10 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   job->alone = false;
   job->looked_up = 0;
   job->keeps_claim = false;
+  job->came_ns = 0;
+  if (FC_UNLIKELY(queue->costs[job->call.function].delay_ns)) {
+    job->came_ns = fc_clock_ns();
+  }
   job->retry_s = 0;
   job->slot = FC_SLOT_NONE;
   job->child = NULL;
@@ -279,7 +283,9 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
 // worker.
 static fc_ahead_t ahead_of(const module_queue_t *queue, fc_job_t *job) {
   fc_cost_t *cost = &queue->costs[job->call.function];
-  if (FC_UNLIKELY(fc_mates_may_join(queue, job)) && fc_cost_gains(cost)) {
+  if (FC_UNLIKELY(fc_mates_may_join(queue, job)) &&
+      class_of(queue->host)->may_join(queue->host, job) &&
+      fc_cost_gains(cost)) {
     job->call.batch_ns = fc_cost_limit_ns(cost);
     if (job->call.batch_ns) return FC_AHEAD_NONE;
   }
@@ -310,7 +316,7 @@ static void give_mates(fc_pool_t *pool, module_queue_t *queue,
 }
 
 // Gives the next call to its host, or answers the call if the host refuses it. False: the
-// host has no room, and the call still waits.
+// host has no room, or the call waits for others to join it.
 static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = fc_flows_first(&queue->flows);
   const fc_ahead_t ahead = ahead_of(queue, job);
@@ -333,6 +339,9 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   }
   take_given(pool, queue, job);
   if (FC_UNLIKELY(ahead == FC_AHEAD_NONE)) give_mates(pool, queue, job);
+  else if (FC_UNLIKELY(fc_mates_may_join(queue, job))) {
+    fc_cost_note_single(&queue->costs[job->call.function]);
+  }
   return true;
 }
 
@@ -340,8 +349,8 @@ void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (FC_UNLIKELY(pool->passed)) fc_pool_pass_claims(pool);
   if (pool->retiring) retire_idle(pool);
-  // The first queue whose host had no room since the last call was given. When this queue
-  // is at the head again, no host has room, and the queues are in their original order.
+  // The first queue whose call still waits, since the last call was given. When this queue
+  // is at the head again, all calls wait, and the queues are in their original order.
   const module_queue_t *stuck = NULL;
   while (pool->active_first && pool->active_first != stuck) {
     module_queue_t *queue = pop_active(pool);

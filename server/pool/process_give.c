@@ -196,14 +196,19 @@ static void give_open(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
 }
 
 // Batches have only calls whose bodies can be copied at once.
+bool fc_process_host_may_join(const fc_host_t *base, const fc_job_t *job) {
+  const fc_process_host_t *host = (const fc_process_host_t *)base;
+  return !host->fresh && fc_process_is_small(job->call.body.size) &&
+         (!host->alone_ns || host->alone_ns <= fc_clock_ns());
+}
+
 bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
                           fc_job_t *job) {
   fc_process_host_t *host = (fc_process_host_t *)base;
   fc_child_t *child = first->child;
   const uint64_t now_ns = fc_clock_ns();
-  if (!child->open || host->alone_ns > now_ns || host->fresh ||
-      child->count + child->left >= FC_RING_SLOTS ||
-      !fc_process_is_small(job->call.body.size) ||
+  if (!child->open || child->count + child->left >= FC_RING_SLOTS ||
+      !fc_process_host_may_join(base, job) ||
       (host->blame.until_ns && is_blamed(host, job, now_ns))) {
     return false;
   }

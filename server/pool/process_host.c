@@ -406,6 +406,7 @@ static void destroy(fc_hosts_t *hosts) {
 static const fc_host_class_t kClass = {.create = create,
                                        .admit = fc_process_host_admit,
                                        .offer = fc_process_host_offer,
+                                       .may_join = fc_process_host_may_join,
                                        .join = fc_process_host_join,
                                        .finish = finish,
                                        .drop = fc_process_host_drop,

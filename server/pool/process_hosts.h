@@ -166,7 +166,8 @@ void fc_process_host_on_left(fc_order_t *removal);
 
 fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job,
                                  fc_ahead_t ahead, fc_error_t *err);
-// fc_host_class_t.join. Also false if the body is not small.
+// False if the body is not small, or shortly after a batch ended its process.
+bool fc_process_host_may_join(const fc_host_t *host, const fc_job_t *job);
 bool fc_process_host_join(fc_host_t *host, const fc_job_t *first,
                           fc_job_t *job);
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);

@@ -150,6 +150,11 @@ static fc_offer_t offer(fc_host_t *host, fc_job_t *job, fc_ahead_t ahead,
   return FC_OFFER_TAKEN;
 }
 
+static bool may_join(const fc_host_t *host, const fc_job_t *job) {
+  (void)job;
+  return !((const fc_thread_host_t *)host)->apart;
+}
+
 // slot.mate is the worker's list, whose last slot names itself. held.mate is the loop's
 // ring of the calls that have not come back.
 static bool join(fc_host_t *host, const fc_job_t *first, fc_job_t *job) {
@@ -157,7 +162,7 @@ static bool join(fc_host_t *host, const fc_job_t *first, fc_job_t *job) {
   fc_thread_host_t *self = (fc_thread_host_t *)host;
   fc_slot_t *slots = all->region.slots;
   uint32_t last = first->slot;
-  if (self->apart || !fill_slot(self, job)) return false;
+  if (!may_join(host, job) || !fill_slot(self, job)) return false;
   if (slots[last].mate == FC_SLOT_NONE) {
     all->held[last].mate = last;
   } else {
@@ -408,6 +413,7 @@ static const fc_host_class_t kClass = {.create = create,
                                        .admit = admit,
                                        .run = run,
                                        .offer = offer,
+                                       .may_join = may_join,
                                        .join = join,
                                        .finish = finish,
                                        .drop = drop,
