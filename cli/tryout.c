@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tryout.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,19 +38,28 @@ bool fc_tryout_start(fc_tryout_t *tryout, unsigned seconds,
   return tryout->pid > 0;
 }
 
-bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size) {
+// Processes that the module has started may keep the pipe open, so its end alone is not
+// enough.
+static ssize_t read_in_time(const fc_tryout_t *tryout, void *out, size_t size) {
   const uint64_t now_ns = fc_clock_ns();
   struct pollfd watched = {tryout->pipe, POLLIN, 0};
-  // Processes that the module has started may keep the pipe open, so its end alone is not
-  // enough.
-  return now_ns < tryout->end_ns &&
-         poll(&watched, 1, (int)((tryout->end_ns - now_ns) / 1000000) + 1) >
-             0 &&
-         read(tryout->pipe, out, size) == (ssize_t)size;
+  if (now_ns >= tryout->end_ns) return 0;
+  const int left_ms = (int)((tryout->end_ns - now_ns) / 1000000) + 1;
+  const int ready = poll(&watched, 1, left_ms);
+  return ready > 0 ? read(tryout->pipe, out, size) : ready;
+}
+
+bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size) {
+  ssize_t got;
+  do {
+    got = read_in_time(tryout, out, size);
+  } while (got < 0 && errno == EINTR);
+  return got == (ssize_t)size;
 }
 
 void fc_tryout_end(const fc_tryout_t *tryout) {
   close(tryout->pipe);
   (void)kill(tryout->pid, SIGKILL);  // it may have had no SIGALRM
-  (void)waitpid(tryout->pid, NULL, 0);
+  while (waitpid(tryout->pid, NULL, 0) < 0 && errno == EINTR) {
+  }
 }
