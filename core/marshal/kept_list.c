@@ -93,12 +93,15 @@ typedef struct writer_t {
 static fc_status_t extend(writer_t *writer, size_t size, size_t alignment,
                           uint8_t **out_bytes, fc_error_t *err) {
   size_t at, end;
+  *out_bytes = NULL;
   if (!fc_size_align(writer->at, alignment, &at) ||
       !fc_size_add(at, size, &end)) {
     return fc_fail_memory(err);
   }
-  *out_bytes = writer->to ? writer->to + at : NULL;
-  if (writer->to) memset(writer->to + writer->at, 0, at - writer->at);
+  if (writer->to) {
+    *out_bytes = writer->to + at;
+    memset(writer->to + writer->at, 0, at - writer->at);
+  }
   writer->at = end;
   return FC_OK;
 }
