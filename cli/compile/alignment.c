@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM IR is read line by line.
+// Looks for the word "align" in the lines of LLVM IR.
 #include "compile/alignment.h"
 
 #define PLAIN_ALIGNMENT 8
@@ -25,7 +25,7 @@ bool fc_ir_is_plainly_aligned(fc_str_t ir) {
   while (ir.size) {
     const char *end = memchr(ir.data, '\n', ir.size);
     const size_t size = end ? (size_t)(end - ir.data) : ir.size;
-    // A global that the module defines is aligned by the module itself.
+    // The module itself aligns the globals that it defines.
     if (ir.data[0] != '@' && !is_plain_line(fc_str_make(ir.data, size))) {
       return false;
     }

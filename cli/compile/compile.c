@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall compile: finds the format of the source, takes one of two roads to a module,
-// and prints how to call the module. Files on the way lie in a private directory, which
-// is removed in the end, also when a signal ends the work, but not with --keep.
+// farcall compile: finds the format of the source, makes a module by one of two roads,
+// and prints how to call the module. All other files are in a private directory. It is
+// removed at the end, also after a signal, unless there is --keep.
 #include "compile/compile.h"
 
 #include <ctype.h>
@@ -15,11 +15,10 @@
 #include "file.h"
 #include "tool.h"
 
-// Bytes. A longer document is not put into the command line that is shown.
+// In bytes. A longer call document is not put into the curl command that is printed.
 #define CURL_SIZE_MAX 300
 
-// Unless --road or the output's suffix names a road, the first one that takes the source
-// and is installed is chosen (choose_road).
+// The roads, in the order in which choose_road tries them.
 static const fc_road_t *const kRoads[] = {&fc_road_iree, &fc_road_mlir};
 
 // ---------------------------------------------------------------------------
@@ -35,7 +34,7 @@ const char *fc_compile_cpu(const char *name) {
 #endif
 }
 
-// The size of the path without the extension of its last part.
+// Returns the size of the path without the file's extension.
 static size_t stem_size(const char *path) {
   const char *base = fc_file_base(path);
   const char *dot = strrchr(base, '.');
@@ -55,8 +54,9 @@ const char *fc_compile_sidecar(fc_compile_t *compile, const char *output) {
                   output);
 }
 
-// The name of the source's copy. It stands in messages and in the module, so it is the
-// name of the user's file, unless that name needs quotes or is one of ours.
+// Returns the name for the copy of the source. Messages and the module contain it, so it
+// is the name of the user's file, unless that name needs quotes or could be a work file's
+// name.
 static const char *copy_name(const char *input) {
   const char *base = fc_file_base(input);
   static const char kPlain[] =
@@ -68,12 +68,12 @@ static const char *copy_name(const char *input) {
 }
 
 // ---------------------------------------------------------------------------
-// The command line. What is called read_, order_ or choose_ returns an exit code, after a
+// The command line. Functions named read_, order_ or choose_ return an exit code, after a
 // complaint if it isn't 0.
 
 static int read_level(const fc_args_t *args, fc_compile_t *compile) {
   const char *level = fc_args_get(args, FC_OPTION_LEVEL, NULL);
-  if (!level) return FC_EXIT_OK;  // the road's own
+  if (!level) return FC_EXIT_OK;  // the road has its own default
   if (level[0] < '0' || level[0] > '3' || level[1]) {
     return fc_complain(FC_EXIT_USAGE, "-O%s: it is 0, 1, 2 or 3", level);
   }
@@ -81,7 +81,7 @@ static int read_level(const fc_args_t *args, fc_compile_t *compile) {
   return FC_EXIT_OK;
 }
 
-// "4" of "x86-64-v4", 0 for a name of another form.
+// Returns the number at the end of "x86-64-v4"; 0 if the name does not have this form.
 static int level_of(const char *cpu) {
   static const char kLevel[] = "x86-64-v";
   const size_t size = strlen(kLevel);
@@ -89,8 +89,9 @@ static int level_of(const char *cpu) {
   return cpu[size] >= '2' && cpu[size] <= '4' ? cpu[size] - '0' : 0;
 }
 
-// Orders several processors: generic comes first, for the module itself, also if the user
-// does not name it; the variants follow, the highest level first.
+// Sorts the processors, if there are several. The first is "generic", for the module
+// itself, even if the user does not name it. The variants follow, the highest level
+// first.
 static int order_cpus(fc_compile_t *compile) {
   const char *sorted[FC_COMPILE_CPUS_MAX] = {"generic"};
   size_t count = 1;
@@ -106,7 +107,7 @@ static int order_cpus(fc_compile_t *compile) {
     }
     size_t at = 1;
     while (at < count && level_of(sorted[at]) > level) at++;
-    if (at < count && level_of(sorted[at]) == level) continue;  // comes twice
+    if (at < count && level_of(sorted[at]) == level) continue;  // named twice
     if (count == FC_COMPILE_CPUS_MAX) break;
     memmove(&sorted[at + 1], &sorted[at], (count - at) * sizeof *sorted);
     sorted[at] = cpu;
@@ -126,7 +127,7 @@ static bool is_cpu_name(const char *name) {
 }
 
 static int read_cpus(const fc_args_t *args, fc_compile_t *compile) {
-  // A module in a folder of its own is for a server on this machine.
+  // A module in a given folder is for a server on this machine (fc_compile_into).
   const char *list = fc_args_get(args, FC_OPTION_CPU, NULL);
   compile->any_cpu = !list && compile->folder;
   if (!list) list = compile->folder ? "host" : "generic";
@@ -180,8 +181,9 @@ static const fc_road_t *suffixed_road(const char *output) {
   return NULL;
 }
 
-// The road that the user names, by --road or by the output's suffix. Else, of the roads
-// that take the source, the first that is installed; else the first.
+// Chooses the road that the user names, by --road or by the output's suffix. Otherwise
+// chooses the first installed road that accepts the source. If none is installed, the
+// first road that accepts it will report what is missing.
 static int choose_road(const fc_args_t *args, fc_compile_t *compile,
                        const fc_road_t **out_road) {
   const char *name = fc_args_get(args, FC_OPTION_ROAD, NULL);
@@ -236,7 +238,7 @@ static int choose_output(const fc_args_t *args, fc_compile_t *compile,
 }
 
 // ---------------------------------------------------------------------------
-// What came out
+// Printing the made module
 
 static void put_percent(fc_str_t name) {
   for (size_t i = 0; i < name.size; i++) {
@@ -254,7 +256,8 @@ static void put_url(const fc_function_t *function, const char *more) {
   fputs(more, stdout);
 }
 
-// A call that works, by its document if that is short, else by the server's example.
+// Prints a call that works: with its document if that is short, otherwise with the
+// server's example.
 static fc_status_t print_curl(const fc_function_t *function, fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), (size_t)64 << 20);
@@ -291,9 +294,9 @@ static fc_status_t print_signature(const fc_function_t *function,
   return status;
 }
 
-// Prints the signatures, and how to call the first function that can be called. The
-// module is opened as a server does that only describes it: a file or sidecar that the
-// server would refuse then is an error here.
+// Prints the signatures, and how to call the first function that can be called. Loads the
+// module without running its code, as a server does to describe it. So a file or sidecar
+// that a server would refuse is an error here.
 static fc_status_t print_module(const fc_compile_t *compile) {
   const fc_module_options_t options = {.describe_native = true};
   fc_module_t *module;
@@ -336,7 +339,7 @@ static int read_source(const fc_args_t *args, fc_compile_t *compile) {
   return fc_complain(FC_EXIT_DATA, "%s: this is %s", compile->input, reason);
 }
 
-// What is certain to fail is refused before a compiler is asked.
+// Refuses a source that would certainly fail, before a compiler is started.
 static int ask_doctor(const fc_compile_t *compile) {
   return fc_doctor_refuses(compile->arena, compile->path, compile->input,
                            compile->text)
@@ -344,7 +347,8 @@ static int ask_doctor(const fc_compile_t *compile) {
              : FC_EXIT_OK;
 }
 
-// Two modules of one name have one sidecar, which describes the one that was made last.
+// X.so and X.vmfb share the sidecar X.farcall.json, which describes the module that was
+// made last. Warns if the other module exists.
 static void tell_other(fc_compile_t *compile) {
   const bool native = fc_str_ends(fc_str(compile->output), FC_STR(".so"));
   const char *other =
@@ -356,7 +360,7 @@ static void tell_other(fc_compile_t *compile) {
               sidecar, compile->output, other);
 }
 
-// Copies the source to the work directory, makes the module, and prints what it has.
+// Copies the source to the work directory, makes the module, and prints its signatures.
 static fc_status_t make(fc_compile_t *compile, const fc_road_t *road) {
   FC_TRY(fc_step_write(compile, compile->source, compile->text));
   FC_TRY(road->make(compile));
@@ -390,7 +394,7 @@ static int run(const fc_args_t *args, fc_compile_t *compile) {
   return exit_code;
 }
 
-// `path` is NULL for standard input.
+// Compiles one file. `path` is NULL for standard input.
 static int compile_file(const fc_args_t *args, const char *path,
                         const char *folder) {
   fc_error_t err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_format_find refuses what is known to be no source (module/kinds.def), then makes one
-// test after another: the first that the bytes pass tells the format. A test reads no
-// further than the bytes reach, and believes no size that they state.
+// fc_format_find first refuses files that are known not to be sources (module/kinds.def).
+// Then it makes one test after another; the first test that the bytes pass gives the
+// format. A test reads only the given bytes, whatever sizes these contain.
 #include "compile/format.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const fc_format_t kFormats[] = {
 };
 
 // ---------------------------------------------------------------------------
-// Bytes
+// Binary formats
 
 static const char kBytecode[] = "ML\xEFR";
 
@@ -40,8 +40,8 @@ static fc_str_t behind(fc_str_t text, size_t size) {
                           : (fc_str_t){0};
 }
 
-// True for fields of protobuf to the end, numbered 1 to 31, with ir_version (1) and
-// graph (7) of onnx.ModelProto among them.
+// True if the bytes are protobuf fields to the end, with numbers from 1 to 31, among them
+// ir_version (1) and graph (7) of onnx.ModelProto.
 static bool is_onnx(fc_str_t bytes) {
   uint64_t seen = 0;
   fc_message_t message = fc_message(bytes);
@@ -53,7 +53,8 @@ static bool is_onnx(fc_str_t bytes) {
   return !message.damaged && (seen & 1u << 1) && (seen & 1u << 7);
 }
 
-// MLIR's bytecode whose producer is StableHLO: "StableHLO_v1.9.5".
+// True for MLIR bytecode that StableHLO wrote: its producer is, for example,
+// "StableHLO_v1.9.5".
 static bool is_portable(fc_str_t bytes) {
   const fc_str_t magic = fc_str(kBytecode);
   if (!fc_str_starts(bytes, magic)) return false;
@@ -65,7 +66,8 @@ static bool is_bytecode(fc_str_t bytes) {
   return fc_str_starts(bytes, fc_str(kBytecode));
 }
 
-// A flatbuffer, which has no magic, with a portable artifact somewhere in it.
+// True for a flatbuffer that contains a portable artifact of StableHLO. A flatbuffer has
+// no magic number.
 static bool is_jax_export(fc_str_t bytes) {
   if (bytes.size < 16 || is_bytecode(bytes)) return false;
   uint32_t root = 0;
@@ -86,7 +88,7 @@ static bool is_jax_export(fc_str_t bytes) {
 }
 
 // ---------------------------------------------------------------------------
-// Text
+// Text formats
 
 static bool is_text(fc_str_t bytes) {
   const size_t size = bytes.size < 4096 ? bytes.size : 4096;
@@ -97,7 +99,8 @@ static bool has(fc_str_t text, const char *wanted) {
   return text.size && memmem(text.data, text.size, wanted, strlen(wanted));
 }
 
-// True if the head of a function, up to the next '{' that ends a line, names a memref.
+// True if the head of a function contains a memref. The head ends at the next '{' that
+// ends a line.
 static bool takes_memrefs(fc_str_t text) {
   static const char kFunction[] = "func.func";
   while (text.size) {

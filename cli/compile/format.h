@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The format of a source file, told from its bytes: nobody looks at the file's name.
+// Finds the format of a source file from its bytes, not from its name.
 #ifndef FARCALL_CLI_COMPILE_FORMAT_H_
 #define FARCALL_CLI_COMPILE_FORMAT_H_
 
@@ -12,7 +12,7 @@ typedef enum fc_format_id_t {
   FC_FORMAT_JAX_EXPORT,  // what jax.export serializes
   FC_FORMAT_PORTABLE,    // StableHLO as a portable artifact, in MLIR's bytecode
   FC_FORMAT_BYTECODE,    // MLIR's bytecode, of any dialect
-  FC_FORMAT_TORCH,       // from here on: MLIR as text, named by its dialect
+  FC_FORMAT_TORCH,       // this and all below: MLIR text, by its dialect
   FC_FORMAT_STABLEHLO,
   FC_FORMAT_TOSA,
   FC_FORMAT_GPU,
@@ -20,7 +20,7 @@ typedef enum fc_format_id_t {
   FC_FORMAT_TENSOR,  // linalg, tensor, arith and other text
 } fc_format_id_t;
 
-// Which script of tools/ reads a source before the compiler.
+// The script of tools/ that converts a source before the compiler reads it.
 typedef enum fc_importer_t {
   FC_IMPORTER_NONE,
   FC_IMPORTER_ONNX,
@@ -29,10 +29,10 @@ typedef enum fc_importer_t {
 
 typedef struct fc_format_t {
   fc_format_id_t id;
-  const char *name;  // for messages, with its article
+  const char *name;  // for messages, with "a" or "an"
   fc_importer_t importer;
   const char *input_type;  // --iree-input-type
-  bool by_iree;            // which roads take it
+  bool by_iree;            // the road by IREE accepts it
   bool by_mlir;
 } fc_format_t;
 
@@ -40,9 +40,9 @@ static inline bool fc_format_is(const fc_format_t *format, fc_format_id_t id) {
   return format->id == id;
 }
 
-// The format of a source. Text that is nothing else is FC_FORMAT_TENSOR. NULL: no
-// compiler takes it, and the reason, in `out_reason`, is what it is and, if that is known,
-// what to do instead. `path` only helps to say so.
+// Returns the format of a source; FC_FORMAT_TENSOR for text of no other format. NULL: no
+// compiler accepts it; `out_reason` then says what it is and, if known, what to do
+// instead. `path` is used only for that text.
 const fc_format_t *fc_format_find(fc_str_t bytes, const char *path,
                                   char out_reason[FC_FILE_TEXT]);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The road by IREE's compiler. A script of tools/ first reads a source that has an
-// importer (format.h), and writes MLIR and a description of the functions: names, types,
-// dims. The description becomes the module's sidecar, because IREE's compiler drops most
-// of it.
+// The road by IREE's compiler. If the source's format has an importer (format.h), that
+// script of tools/ first writes MLIR and a description of the functions: names, types,
+// dims. IREE's compiler drops most of it, so the description becomes the module's
+// sidecar.
 #include <stdio.h>
 #include <yyjson.h>
 
@@ -25,13 +25,13 @@
 typedef struct road_t {
   fc_compile_t *compile;
   const char *compiler;
-  const char *source;       // what the compiler reads, in the work directory
-  bool any_level;           // no -O is given
+  const char *source;       // the compiler's input, in the work directory
+  bool any_level;           // no -O was given
   yyjson_mut_doc *sidecar;  // NULL until the functions are described
-  fc_text_t batched;        // the source with the sizes of --batch
+  fc_text_t batched;  // the source with functions for the sizes of --batch
 } road_t;
 
-// By importer: its script, and what installs the packages that the script needs.
+// For each importer: its script, and the command that installs the packages it needs.
 static const struct {
   const char *script;
   const char *needs;
@@ -41,7 +41,8 @@ static const struct {
                          "pip install iree-base-compiler jax flatbuffers"},
 };
 
-// What the compiler prints, and what helps: the first row that fits.
+// A text that the compiler prints, and the hint for it. The first row whose text is found
+// is used.
 static const struct {
   const char *said;
   const char *hint;
@@ -63,7 +64,7 @@ static const struct {
 };
 
 // ---------------------------------------------------------------------------
-// Steps
+// Running the compiler
 
 static fc_status_t find_compiler(road_t *road) {
   fc_compile_t *compile = road->compile;
@@ -78,8 +79,8 @@ static fc_status_t find_compiler(road_t *road) {
                  importer ? kImporters[importer].needs : PIP);
 }
 
-// "onnx.Foo" of `torch.operator "onnx.Foo"` or of `name = "onnx.Foo"`, if such an
-// operator is what the compiler refuses; else empty.
+// Returns "onnx.Foo" from `torch.operator "onnx.Foo"` or `name = "onnx.Foo"`, if the
+// compiler refuses this operator; otherwise an empty text.
 static fc_str_t operator_of(fc_str_t log) {
   if (!fc_step_find(log, "failed to legalize operation 'torch.operator'")) {
     return (fc_str_t){0};
@@ -95,8 +96,8 @@ static fc_str_t operator_of(fc_str_t log) {
   return (fc_str_t){0};
 }
 
-// Makes one line of what the compiler printed. Source lines are left out if an importer
-// wrote them, and the text of operations always.
+// Reduces the compiler's output to one line. Leaves out the text of operations, and
+// source lines if an importer wrote them.
 static fc_status_t shorten(fc_compile_t *compile, fc_str_t log) {
   const fc_str_t operator_name = operator_of(log);
   size_t hint = 0;
@@ -143,9 +144,10 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
   const char *input = fc_print(
       compile->arena, "--iree-input-type=%s",
       compile->format->importer ? compile->format->input_type : "auto");
-  // Levels 1 and 2 have the compiler's default level. 2 and 3 also lay out data for the
-  // processor's vector units, and turn convolutions into products of matrices, whose data
-  // is then laid out too. The compiler's own O3, for level 3, refuses some models.
+  // Levels 1 and 2 use the compiler's default level. Levels 2 and 3 also lay data out for
+  // the processor's vector units, and turn convolutions into matrix products, so that
+  // their data is laid out too. Level 3 uses the compiler's O3, which refuses some
+  // models.
   const bool tiled = compile->level >= '2';
   const char *level = compile->level == '3'   ? "--iree-opt-level=O3"
                       : compile->level == '0' ? "--iree-opt-level=O0"
@@ -159,7 +161,7 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
       bytecode ? "--iree-hal-local-target-device-backends=vmvx"
                : "--iree-hal-local-target-device-backends=llvm-cpu",
       target, input,
-      // Functions keep their types.
+      // Keeps f64 in the functions' types.
       "--iree-input-demote-f64-to-f32=false",
       tiled ? "--iree-opt-data-tiling" : "--iree-opt-data-tiling=false",
       tiled ? "--iree-global-opt-use-im2col-for-convs"
@@ -171,7 +173,7 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
 // ---------------------------------------------------------------------------
 // The sidecar
 
-// The arguments of what has an importer are values.
+// Arguments of an imported source are values, so their role is "in".
 static void put_values(road_t *road, yyjson_mut_val *function) {
   static const char *const lists[] = {"arguments", "args"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(lists); i++) {
@@ -198,7 +200,7 @@ static fc_status_t set_sidecar(road_t *road, yyjson_val *root) {
   return FC_OK;
 }
 
-// Reads what an importer says: {"sidecar": …, "notes": ["…"]}.
+// Reads the report of an importer: {"sidecar": …, "notes": ["…"]}.
 static fc_status_t read_report(road_t *road) {
   fc_compile_t *compile = road->compile;
   fc_str_t json;
@@ -248,7 +250,7 @@ static fc_status_t import(road_t *road) {
   return read_report(road);
 }
 
-// True for what printers call values without a name: "arg0", "input12".
+// True for the names that printers give to values without a name: "arg0", "input12".
 static bool is_numbered(fc_str_t name, const char *word) {
   if (!fc_str_starts(name, fc_str(word))) return false;
   for (size_t i = strlen(word); i < name.size; i++) {
@@ -257,7 +259,7 @@ static bool is_numbered(fc_str_t name, const char *word) {
   return name.size > strlen(word);
 }
 
-// The name that an argument gets from the source; empty when it keeps the one it has.
+// Returns the name that an argument gets from the source; empty if it keeps its own name.
 static fc_str_t name_for(const fc_signature_t *signature, size_t index,
                          fc_str_t name) {
   const fc_str_t has =
@@ -266,7 +268,7 @@ static fc_str_t name_for(const fc_signature_t *signature, size_t index,
   return own || is_numbered(name, "arg") ? (fc_str_t){0} : name;
 }
 
-// What the source, which is text, says of the arguments of a function.
+// Adds the names and roles that the source, MLIR text, gives to a function's arguments.
 static fc_status_t put_arguments(road_t *road, const fc_function_t *function,
                                  yyjson_mut_val *functions) {
   fc_compile_t *compile = road->compile;
@@ -294,8 +296,8 @@ static fc_status_t put_arguments(road_t *road, const fc_function_t *function,
   return FC_OK;
 }
 
-// Makes the sidecar of a source without importer: the module's functions, and the names
-// and roles that the source's text has for their arguments.
+// Makes the sidecar of a source without an importer: the module's functions, with names
+// and roles from the source's text.
 static fc_status_t describe(road_t *road) {
   fc_compile_t *compile = road->compile;
   const fc_module_options_t options = {.describe_native = true};
@@ -315,7 +317,7 @@ static fc_status_t describe(road_t *road) {
   for (size_t i = 0; status == FC_OK && i < fc_module_function_count(module);
        i++) {
     const fc_function_t *function = fc_module_function(module, i);
-    // What others are together has what they say (abi/sizes.h).
+    // A function made of several sizes gets names and roles from these (abi/sizes.h).
     if (function->signature->size_count) continue;
     status = put_arguments(road, function, functions);
   }
@@ -338,7 +340,7 @@ static void put_variants(road_t *road, yyjson_mut_val *root) {
   }
 }
 
-// A sidecar with variants names no digest, because one sidecar is for several files.
+// A sidecar with variants contains no digest, because it belongs to several files.
 static fc_status_t write_sidecar(road_t *road, fc_str_t module) {
   fc_compile_t *compile = road->compile;
   yyjson_mut_val *root = yyjson_mut_doc_get_root(road->sidecar);
@@ -366,10 +368,11 @@ static fc_status_t write_sidecar(road_t *road, fc_str_t module) {
 
 // ---------------------------------------------------------------------------
 
-// What the user left open is tried again where the compiler fails, with a note: without -O
-// level 1, since IREE 3.13 refuses some models at level 2 only, such as a softmax behind a
-// sum with one row; and without --cpu of `farcall serve` any processor. If all fails, the
-// error is the first one.
+// If the compiler fails, tries again with other values of options that the user did not
+// give, and prints a note. Without -O that is level 1: IREE 3.13 refuses some models only
+// at level 2, for example with a softmax after a sum with one row. Without --cpu of
+// `farcall serve` it is any processor. If every try fails, the error is that of the
+// first.
 static fc_status_t compile_somehow(road_t *road, const char *cpu) {
   fc_compile_t *compile = road->compile;
   const char level = compile->level;
@@ -411,8 +414,8 @@ static fc_status_t compile_somehow(road_t *road, const char *cpu) {
   return status;
 }
 
-// Compiles for `cpus[index]` and writes the file. The module itself (0) comes last, and
-// its sidecar after it.
+// Compiles for `cpus[index]` and writes the file. The module itself is number 0; it is
+// built last, and its sidecar is written after it.
 static fc_status_t build(road_t *road, size_t index) {
   fc_compile_t *compile = road->compile;
   fc_str_t module;
@@ -446,7 +449,7 @@ fc_status_t fc_compile_try(fc_compile_t *compile) {
   return run_compiler(compile, argv);
 }
 
-// Gives functions of a source without importer the sizes of --batch.
+// Adds functions for the sizes of --batch to a source without an importer.
 static fc_status_t batch_text(road_t *road) {
   fc_compile_t *compile = road->compile;
   const char *sizes = compile->sizes[0];

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is left is what was not left out.
+// Leaving functions out of a module, and refusing sparse tensors.
 #include "compile/leave.h"
 
 #include "compile/step.h"
 #include "file.h"
 
-// Marks the function and those that call it. `reasons` has the function that each one
-// calls, or itself.
+// Marks the function that cannot be lowered, and all functions that call a marked one. In
+// `reasons`, a marked function has the marked function that it calls; the first has
+// itself.
 static void mark(const fc_mlir_module_t *parsed,
                  const fc_mlir_function_t *culprit,
                  const fc_mlir_function_t **reasons) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The road by MLIR's tools: MLIR in, a shared object and its ABI description out. It
-// drives MLIR's and LLVM's own tools, and reads and annotates what they print:
+// The road by MLIR's tools: makes a shared object, with its ABI description, from MLIR.
+// It runs the tools of MLIR and LLVM one after the other, and reads and annotates their
+// output:
 //
 //   source -> parsed -> [buffers] -> annotated
 //   annotated -> [checked -> contracted] -> lowered -> ir -> object -> so,
 //                                           for each processor of --cpu
 //
-// All of it happens in the work directory under relative names, so that no path of
+// The tools run in the work directory, and files have relative names, so that no path of
 // this machine gets into the module.
 #include <stdio.h>
 
@@ -66,8 +67,8 @@ static const fc_tool_info_t kTools[TOOL_COUNT] = {
 #define ABI_OBJECT OURS "8-abi.o"
 #define LINKED OURS "9-module.so"
 
-// What mlir/text.h reads; locations travel along so that every later message can name
-// the user's line.
+// The form that mlir/text.h reads. It includes locations, so that later messages can name
+// the line of the user's source.
 #define GENERIC                                          \
   "--mlir-print-op-generic", "--mlir-print-local-scope", \
       "--mlir-print-debuginfo"
@@ -77,16 +78,17 @@ static const char *const kBufferize[] = {
     "--mlir-print-ir-after-failure", GENERIC,
     // Comparisons and arithmetic on whole tensors cannot be bufferized.
     "--convert-elementwise-to-linalg",
-    // Plain layouts at the boundary: callers pass dense arrays.
+    // Arguments and results get plain layouts, because callers pass dense arrays.
     "--one-shot-bufferize=bufferize-function-boundaries=1 "
     "function-boundary-type-conversion=identity-layout-map",
-    // Every result belongs to the caller, temporaries are freed.
+    // Results belong to the caller; temporaries are freed.
     "--buffer-deallocation-pipeline", "--convert-bufferization-to-memref",
     NULL};
 
-// Before kBufferize, with -O2 and -O3: a chain of element-wise operations becomes one.
-// The first fusion gives each a result of its own, whose size then keeps the operation
-// before it; the sizes are those of arguments after canonicalize, and the second fuses.
+// With -O2 and -O3, runs before kBufferize and fuses a chain of element-wise operations.
+// The first fusion gives each operation a result of its own; the size of that result
+// still depends on the operation before. After canonicalize it depends on arguments only,
+// and the second fusion can merge the operations.
 static const char *const kFuse[] = {"--convert-elementwise-to-linalg",
                                     "--linalg-fuse-elementwise-ops",
                                     "--canonicalize",
@@ -94,7 +96,7 @@ static const char *const kFuse[] = {"--convert-elementwise-to-linalg",
                                     "--canonicalize",
                                     NULL};
 
-// Before kBufferize, where there is tosa.
+// Before kBufferize, for sources of the tosa dialect.
 static const char *const kTosa[] = {
     "--pass-pipeline=builtin.module(func.func(tosa-optional-decompositions,"
     "canonicalize,tosa-infer-shapes,tosa-make-broadcastable,"
@@ -105,12 +107,12 @@ static const char *const kTosa[] = {
 
 static const char *const kLower[] = {
     "--mlir-print-ir-after-failure", GENERIC, "--convert-linalg-to-loops",
-    "--expand-realloc",  // before scf-to-cf, since it makes scf
-    "--lower-affine",    // likewise
+    "--expand-realloc",  // before scf-to-cf, because it makes scf operations
+    "--lower-affine",    // for the same reason
     "--lower-vector-mask", "--convert-vector-to-scf", "--convert-scf-to-cf",
     "--memref-expand", "--expand-strided-metadata",
-    "--lower-affine",  // again: the pass before makes affine.apply
-    // Floats that processors do not have are made of integers.
+    "--lower-affine",  // again: expand-strided-metadata makes affine.apply
+    // Float types that processors do not have are computed with integers.
     "--arith-expand=include-f8e8m0=1 include-f4e2m1=1",
     "--convert-complex-to-standard",  // angle, exp and the like
     "--convert-complex-to-llvm", "--convert-vector-to-llvm",
@@ -119,22 +121,22 @@ static const char *const kLower[] = {
     "--convert-ub-to-llvm", "--convert-cf-to-llvm", "--finalize-memref-to-llvm",
     "--convert-func-to-llvm", "--reconcile-unrealized-casts", NULL};
 
-// affine.load and affine.store get no run-time checks, but the operations of
-// memref that they become do. A mask must be gone before: it has room for one operation,
-// and none for checks.
+// affine.load and affine.store get no run-time checks, but the operations of memref that
+// replace them do. A vector mask must be removed first: it can hold only one operation,
+// so there is no room for checks.
 static const char *const kVerify[] = {"--lower-affine", "--lower-vector-mask",
                                       "--generate-runtime-verification", NULL};
-// With -O2 and -O3 the checks come first, and linalg then has only operations that
-// mlir/contract.c reads.
+// With -O2 and -O3, runs after the checks are added. Afterwards linalg has only
+// operations that mlir/contract.c reads.
 static const char *const kGeneralize[] = {"--linalg-generalize-named-ops",
                                           "--mlir-print-ir-after-failure",
                                           GENERIC, NULL};
-// exp, log, tanh and erf of f32 as polynomials, of which opt can make vectors. They use
-// math.fma, which is a call where the processor has no such instruction.
+// Replaces exp, log, tanh and erf of f32 by polynomials, which opt can vectorize. They
+// use math.fma, which is a function call on processors without that instruction.
 static const char *const kApproximate[] = {
     "--test-math-polynomial-approximation", NULL};
 static const char *const kNothing[] = {NULL};
-// Gives functions what locations need to become lines of debug information.
+// Adds the debug information that functions need, so that locations become its lines.
 static const char *const kScope[] = {
     "--ensure-debug-info-scope-on-llvm-func=emission-kind=LineTablesOnly",
     "--mlir-print-debuginfo", NULL};
@@ -145,9 +147,8 @@ static const char *const kProbe[] = {"--mtriple=" TRIPLE, NULL};
 static const char *const kAssemble[] = {"--mtriple=" TRIPLE, "-filetype=obj",
                                         "--relocation-model=pic",
                                         "--stack-size-section", NULL};
-// The module exports only what callers need, so a function may have the name of
-// a function of the C library and still be the one that the module itself
-// calls.
+// The module exports only what callers need. So a function may have the name of a
+// function of the C library: calls inside the module still call the module's own.
 #define EXPORTS OURS "9-exports"
 static const char kExports[] =
     "{ global: _mlir_ciface_*; __farcall_abi; local: *; };\n";
@@ -166,8 +167,8 @@ typedef struct road_t {
   const char *compiler;  // "mlir 22.1.8"
   // Flags of opt and llc: the level and the processor.
   const char *target[3];
-  // Bytes of the vector registers that the file IR was lowered for; LOWERED_PLAINLY: for
-  // any; LOWERED_NOT: there is no such file yet.
+  // The vector size in bytes for which the file IR was lowered. LOWERED_PLAINLY: for any
+  // size. LOWERED_NOT: the file does not exist yet.
   size_t lowered;
   fc_mlir_module_t module;  // bufferized; names and roles resolved
   fc_sidecar_draft_t draft;
@@ -176,7 +177,7 @@ typedef struct road_t {
 // ---------------------------------------------------------------------------
 // Tools
 
-// Runs TOOL input -o output flags…
+// Runs TOOL input -o output, followed by the flags `first` and `second`.
 static fc_status_t run(road_t *road, int tool, const char *input,
                        const char *output, const char *const *first,
                        const char *const *second) {
@@ -195,7 +196,7 @@ static fc_status_t run(road_t *road, int tool, const char *input,
 static fc_status_t find_tools(road_t *road) {
   fc_compile_t *compile = road->compile;
   for (int i = 0; i < TOOL_COUNT; i++) {
-    // The C compiler only links; it need not be LLVM's.
+    // The C compiler is only used for linking, so it need not be LLVM's.
     const char *directory = i == CC ? NULL : compile->tools;
     road->paths[i] = fc_tool_find(compile->arena, kTools[i].name, directory);
     if (road->paths[i]) continue;
@@ -208,7 +209,7 @@ static fc_status_t find_tools(road_t *road) {
   return FC_OK;
 }
 
-// Makes "mlir 22.1.8" of "… LLVM version 22.1.8".
+// Gets "mlir 22.1.8" from "… LLVM version 22.1.8".
 static fc_status_t find_version(road_t *road) {
   static const char kVersion[] = "LLVM version ";
   fc_compile_t *compile = road->compile;
@@ -228,7 +229,7 @@ static fc_status_t find_version(road_t *road) {
 }
 
 // ---------------------------------------------------------------------------
-// The journey of a module
+// From the source to the shared object
 
 static fc_status_t read_module(fc_compile_t *compile, const char *name,
                                fc_mlir_module_t *out_module) {
@@ -237,7 +238,8 @@ static fc_status_t read_module(fc_compile_t *compile, const char *name,
   return fc_mlir_read(compile->arena, text, out_module, compile->err);
 }
 
-// Writes the annotated module. `steps` keep the texts that are made on the way.
+// Adds the attributes and checks, and writes the annotated module. `steps` own the texts
+// in between.
 static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
                          fc_text_t steps[3]) {
   fc_mlir_module_t module;
@@ -262,7 +264,7 @@ static fc_status_t annotate(fc_compile_t *compile, fc_str_t text) {
   return status;
 }
 
-// Puts checks into LOWERED when the module divides integers.
+// Adds checks to LOWERED if the module divides integers.
 static fc_status_t guard_divisions(fc_compile_t *compile) {
   fc_str_t text;
   fc_text_t guarded;
@@ -288,7 +290,7 @@ static fc_status_t finish_lowering(road_t *road) {
              kNothing);
 }
 
-// Makes IR of the annotated module by MLIR's passes alone.
+// Lowers the annotated module to IR with MLIR's passes only, without kernels.
 static fc_status_t lower_plainly(road_t *road) {
   if (road->lowered == LOWERED_PLAINLY) return FC_OK;
   road->lowered = LOWERED_NOT;
@@ -299,8 +301,8 @@ static fc_status_t lower_plainly(road_t *road) {
   return FC_OK;
 }
 
-// Finds the bytes of the processor's vector registers: those that llc uses to add
-// integers of 16 bits.
+// Finds the size in bytes of the processor's vector registers: llc uses them to add
+// 16-bit integers.
 static fc_status_t probe_vectors(road_t *road, size_t *out_size) {
   static const char kAdd[] =
       "define <32 x i16> @f(<32 x i16> %x) {\n"
@@ -315,8 +317,8 @@ static fc_status_t probe_vectors(road_t *road, size_t *out_size) {
   return FC_OK;
 }
 
-// Writes CONTRACTED, the checked module with contractions made calls. *out_count: how
-// many there are.
+// Writes CONTRACTED: the module with its checks, and with contractions replaced by calls
+// of kernels. *out_count is the number of calls.
 static fc_status_t contract(road_t *road, size_t vector_size,
                             size_t *out_count) {
   fc_compile_t *compile = road->compile;
@@ -335,7 +337,7 @@ static fc_status_t contract(road_t *road, size_t vector_size,
   return status;
 }
 
-// Makes IR of the annotated module for the processor of `target`.
+// Lowers the annotated module to IR for the processor in `target`, with kernels.
 static fc_status_t lower_for_target(road_t *road) {
   size_t vector_size, count;
   fc_str_t text;
@@ -355,8 +357,8 @@ static fc_status_t lower_for_target(road_t *road) {
   return FC_OK;
 }
 
-// Reads the description as a server will: the attributes of the source may ask for what
-// its types do not allow.
+// Reads the description as a server will, because attributes of the source may contradict
+// its types.
 static fc_status_t check_draft(const fc_compile_t *compile, fc_str_t json) {
   fc_sidecar_t *sidecar = NULL;
   fc_error_t why;
@@ -406,7 +408,7 @@ static fc_status_t assemble(road_t *road) {
   return run(road, LLC, OPTIMIZED, OBJECT, kAssemble, road->target);
 }
 
-// Forgets a failure, so that another way may be tried.
+// Forgets a failure, so that another way can be tried.
 static void forget(road_t *road) {
   fc_error_reset(road->compile->err);
   road->compile->context = (fc_str_t){0};
@@ -414,8 +416,8 @@ static void forget(road_t *road) {
   road->lowered = LOWERED_NOT;
 }
 
-// Writes OBJECT. What goes wrong on the quick road is no reason to refuse a module that
-// the plain one takes.
+// Writes OBJECT. With -O2 and -O3 tries the quick road (kernels) first. If that fails, a
+// module that the plain road accepts must not be refused, so the plain road follows.
 static fc_status_t make_object(road_t *road) {
   fc_compile_t *compile = road->compile;
   if (compile->level >= '2') {
@@ -456,7 +458,7 @@ static fc_status_t build(road_t *road, size_t index) {
   return publish(road, output);
 }
 
-// The variants come first, so that the module's own sidecar lists files that are there.
+// Makes the variants first, so that all files exist that the module's sidecar lists.
 static fc_status_t build_all(road_t *road) {
   fc_compile_t *compile = road->compile;
   const size_t count = compile->cpu_count - 1;
@@ -476,16 +478,16 @@ static fc_status_t build_all(road_t *road) {
   return status;
 }
 
-// True if element-wise operations may be fused. They may not if a generic operation sums
-// or broadcasts the result of one. Fused into that, the result would be computed anew each
-// time that it is read.
+// May element-wise operations be fused? Not if a generic operation reduces or broadcasts
+// the result of another one. Fused, it would compute that result again each time it is
+// read.
 static bool fuses(const fc_compile_t *compile, fc_str_t text) {
   return compile->level >= '2' &&
          !fc_step_find(text, "#linalg.iterator_type<reduction>") &&
          fc_mlir_permutes(text);
 }
 
-// Writes PARSED anew: the functions that clients call do not write into tensors.
+// Rewrites PARSED so that public functions do not write into their tensor arguments.
 static fc_status_t keep_arguments(fc_compile_t *compile,
                                   const fc_mlir_module_t *source) {
   fc_text_t kept;
@@ -498,7 +500,8 @@ static fc_status_t keep_arguments(fc_compile_t *compile,
   return status;
 }
 
-// Writes BUFFERS. As on the rest of the quick road, what cannot be fused is not.
+// Writes BUFFERS, with element-wise operations fused if possible. If fusing fails, tries
+// without it.
 static fc_status_t bufferize(road_t *road, const fc_mlir_module_t *source) {
   fc_compile_t *compile = road->compile;
   FC_TRY(keep_arguments(compile, source));
@@ -511,8 +514,8 @@ static fc_status_t bufferize(road_t *road, const fc_mlir_module_t *source) {
   return run(road, MLIR_OPT, PARSED, BUFFERS, kBufferize, kNothing);
 }
 
-// Reads PARSED. Writes it anew, and reads it again, if a function has a name of the C
-// library's.
+// Reads PARSED. If a function has the name of a function of the C library, renames it in
+// PARSED and reads PARSED again.
 static fc_status_t read_parsed(fc_compile_t *compile,
                                fc_mlir_module_t *out_source) {
   FC_TRY(read_module(compile, PARSED, out_source));
@@ -527,7 +530,7 @@ static fc_status_t read_parsed(fc_compile_t *compile,
   return status;
 }
 
-// Writes PARSED, the source in generic form.
+// Writes PARSED: the source in generic form.
 static fc_status_t parse(road_t *road, fc_mlir_module_t *out_source) {
   const char *source = road->compile->source;
   if (fc_format_is(road->compile->format, FC_FORMAT_TOSA)) {
@@ -538,7 +541,7 @@ static fc_status_t parse(road_t *road, fc_mlir_module_t *out_source) {
   return read_parsed(road->compile, out_source);
 }
 
-// Reads the module, with buffers in the place of tensors.
+// Reads the module, after bufferization if it has tensors.
 static fc_status_t read_buffers(road_t *road, const fc_mlir_module_t *source) {
   road->module = *source;
   if (!source->has_tensors) return FC_OK;
@@ -572,8 +575,8 @@ static fc_status_t make_of(road_t *road, const fc_mlir_module_t *source) {
                     : FC_OK;
 }
 
-// Writes PARSED without what cannot be compiled, and reads it again. False when there is
-// nothing to be left out, and for a failure.
+// Rewrites PARSED without the functions that cannot be compiled, and reads it again.
+// False: no function could be left out, or that failed.
 static bool leave_out(road_t *road, fc_mlir_module_t *source) {
   fc_compile_t *compile = road->compile;
   fc_text_t rest;

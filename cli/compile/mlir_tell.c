@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A note is a line on standard error; what is refused ends the compilation.
+// Prints notes on standard error, and refuses modules: that ends the compilation.
 #include "compile/mlir_tell.h"
 
 #include "abi/mlir_type.h"
@@ -46,7 +46,7 @@ void fc_mlir_tell_roles(const fc_mlir_module_t *module) {
   }
 }
 
-// Prints a location as messages have it: "m.mlir":2:3 becomes m.mlir:2:3:
+// Returns a location as messages write it: `m.mlir:2:3:` from `"m.mlir":2:3`.
 static const char *print_place(const fc_compile_t *compile, fc_str_t location) {
   fc_str_t name = location, position = {0};
   if (location.size) {
@@ -71,8 +71,8 @@ fc_status_t fc_mlir_tell_unverified(fc_compile_t *compile, fc_str_t operation,
   return FC_OK;
 }
 
-// Why the values, of a function whose type was not lowered, cannot be passed; NULL when
-// it is not for their types.
+// Returns why one of the values, of a function that was not lowered, has a type that
+// cannot be passed. NULL: their types are not the reason.
 static const char *find_refusal(fc_compile_t *compile,
                                 const fc_mlir_function_t *function,
                                 const char *what, const fc_mlir_value_t *values,
@@ -90,7 +90,8 @@ static const char *find_refusal(fc_compile_t *compile,
   return NULL;
 }
 
-// What is left of a lowered module are functions that were not; this is about the first.
+// In the lowered module, only functions that were not lowered are still func.func.
+// Explains the first of them.
 static fc_status_t explain_type(fc_compile_t *compile, fc_str_t text,
                                 const char **message) {
   fc_mlir_module_t left;

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the road by MLIR's tools tells its user of a module, and refuses of it.
+// The notes and refusals about a module on the road by MLIR's tools.
 #ifndef FARCALL_CLI_COMPILE_MLIR_TELL_H_
 #define FARCALL_CLI_COMPILE_MLIR_TELL_H_
 
 #include "compile/compile.h"
 #include "compile/mlir/text.h"
 
-// True when functions are declared without a body that farcall does not have: the
-// module loads only where another library provides them.
+// True if the module declares functions that neither it nor farcall defines: it can be
+// loaded only if another library defines them.
 bool fc_mlir_has_others(const fc_mlir_module_t *module);
-// Names them.
+// Prints the names of these functions.
 void fc_mlir_tell_others(const fc_mlir_module_t *module);
 
-// Tells which arguments are also results, though the source does not say so.
+// Prints which arguments are also results although the source does not say so.
 void fc_mlir_tell_roles(const fc_mlir_module_t *module);
 
-// Tells of an operation whose indices nothing checks: fc_mlir_unverified found it.
+// Prints a note about an operation whose indices are not checked. fc_mlir_unverified has
+// found it.
 fc_status_t fc_mlir_tell_unverified(fc_compile_t *compile, fc_str_t operation,
                                     fc_str_t location);
 
-// Refuses an operation that no pass lowered; `text` is the lowered module. mlir-opt
-// accepts it, and the error of mlir-translate about it would not say where it is.
+// Refuses an operation that no pass has lowered; `text` is the lowered module. mlir-opt
+// accepts such an operation, and the error of mlir-translate would not tell its line.
 fc_status_t fc_mlir_refuse_leftovers(fc_compile_t *compile, fc_str_t text);
 
 // Refuses a module that has no public function with a body.

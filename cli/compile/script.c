@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding a Python and running our scripts in it.
+// Finds a Python and runs our scripts in it.
 #include "compile/script.h"
 
 #include <fcntl.h>
@@ -29,8 +29,8 @@ static const script_t kScripts[] = {
 #include "compile_scripts.inc"
 };
 
-// The Python that the first line of a script names; NULL: it names none that is there, or
-// the file is no script.
+// Returns the Python that the first line of a script names. NULL: that Python does not
+// exist, or the file is not a script.
 static const char *interpreter(fc_compile_t *compile, const char *path) {
   char head[SHEBANG_MAX];
   const int file = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the sidecar's JSON of the functions of a module. docs/abi.md has the
-// schema.
+// Makes the JSON of a sidecar from the functions of a module. docs/abi.md has the schema.
 #include "compile/sidecar.h"
 
 #include <yyjson.h>
@@ -23,8 +22,8 @@ static bool is_memref(fc_str_t type) {
   return fc_str_starts(type, FC_STR("memref<"));
 }
 
-// True when no dim is dynamic. The dims end at the layout; a dynamic stride does
-// not make a shape dynamic.
+// True if no dim is dynamic. Reads only up to the layout: a dynamic stride there does not
+// make the shape dynamic.
 static bool has_static_shape(fc_str_t type) {
   for (size_t i = 0; i < type.size && type.data[i] != ','; i++) {
     if (type.data[i] == '?' || type.data[i] == '*') return false;
@@ -39,9 +38,9 @@ static bool is_role(fc_str_t role) {
          fc_str_equal(role, FC_STR("scratch"));
 }
 
-// Decides the role of an argument. `given`: it is a memref in the source, so being
-// written into makes it inout. A tensor of the source is a value, whatever happens to
-// its buffer.
+// Decides the role of an argument. `given`: the source has a memref, so a function that
+// writes into it makes it inout. A tensor of the source is a value, even if its buffer is
+// written.
 static fc_status_t resolve_role(const fc_mlir_function_t *function,
                                 size_t index, bool given, fc_error_t *err) {
   fc_mlir_value_t *value = &function->arguments[index];
@@ -51,8 +50,8 @@ static fc_status_t resolve_role(const fc_mlir_function_t *function,
   if (!value->role.size) {
     bool written = value->result_buffer || value->writable;
     if (!written || !is_memref(value->type)) return FC_OK;
-    // A buffer that is only written needs no contents from the client, if its
-    // size is known.
+    // The client need not send the contents of a buffer that is only written, if its size
+    // is known.
     bool out = value->result_buffer && !value->writable &&
                has_static_shape(value->type);
     value->role = out ? FC_STR("out") : FC_STR("inout");
@@ -104,8 +103,8 @@ static fc_status_t refuse_twins(const fc_mlir_function_t *function,
   return FC_OK;
 }
 
-// Refuses farcall.… attributes that do not exist. MLIR takes any name that has a dot,
-// so a misspelt one would be ignored in silence. The message begins with `owner`.
+// Refuses attributes farcall.… that do not exist. MLIR accepts any name with a dot, so a
+// misspelt name would be ignored without a message. The message begins with `owner`.
 static fc_status_t refuse_unknown(const char *owner, fc_str_t attrs,
                                   fc_error_t *err) {
   static const char *const known[] = {"name", "role", "dims"};
@@ -157,8 +156,8 @@ static const fc_mlir_function_t *find(const fc_mlir_module_t *module,
   return NULL;
 }
 
-// Copies what bufferization loses. It keeps the number of arguments and results,
-// but not all attributes: those are taken from the module before it.
+// Copies what bufferization loses. It keeps the number of arguments and results, but not
+// all attributes, so these come from the module before bufferization.
 static void inherit(fc_mlir_value_t *to, const fc_mlir_value_t *from,
                     size_t to_count, size_t from_count) {
   for (size_t i = 0; to_count == from_count && i < to_count; i++) {
@@ -217,8 +216,8 @@ fc_status_t fc_sidecar_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
 }
 
 // ---------------------------------------------------------------------------
-// JSON. A failed allocation makes a NULL, which every later call passes on to
-// the end.
+// JSON. A failed allocation returns NULL, and all later calls accept NULL and return
+// NULL.
 
 static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
                      const char *key, fc_str_t text) {
@@ -227,7 +226,7 @@ static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
   }
 }
 
-// Writes the names of the dims: null for a dim without one, which is "?" in `value`.
+// Writes the names of the dims, with null for a dim without a name ("?" in `value`).
 static void put_dims(yyjson_mut_doc *doc, yyjson_mut_val *object,
                      const fc_mlir_value_t *value) {
   if (!value->dims) return;
@@ -339,7 +338,7 @@ fc_status_t fc_sidecar_draft_print(fc_arena_t *arena,
 
 fc_status_t fc_sidecar_draft_embed(fc_arena_t *arena, fc_str_t json,
                                    fc_str_t *out_ir, fc_error_t *err) {
-  // Without a source_filename llc would write the file's name into the module.
+  // Without source_filename, llc would write the name of the file into the module.
   const char *head = fc_print(arena,
                               "source_filename = \"farcall\"\n"
                               "@__farcall_abi = constant [%zu x i8] c\"",

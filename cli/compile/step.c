@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running one tool, and saying what it did not like.
+// Runs a tool, and reports its error.
 #include "compile/step.h"
 
 #include <sys/wait.h>
@@ -27,7 +27,7 @@ fc_status_t fc_step_write(fc_compile_t *compile, const char *name,
   return fc_file_write(compile->arena, path, data, compile->err);
 }
 
-// Cuts the first line off.
+// Removes the first line from *rest and returns it.
 static fc_str_t cut_line(fc_str_t *rest) {
   const char *end = rest->size ? memchr(rest->data, '\n', rest->size) : NULL;
   size_t size = end ? (size_t)(end - rest->data) : rest->size;
@@ -42,7 +42,7 @@ const char *fc_step_find(fc_str_t text, const char *wanted) {
   return memmem(text.data, text.size, wanted, strlen(wanted));
 }
 
-// Cuts "one-shot-bufferize" out of "IR Dump After OneShotBufferizePass Failed
+// Returns "one-shot-bufferize" from "IR Dump After OneShotBufferizePass Failed
 // (one-shot-bufferize)", which mlir-opt prints when a pass fails.
 static fc_str_t failing_pass(fc_str_t log) {
   const char *at = fc_step_find(log, "IR Dump After ");
@@ -58,8 +58,8 @@ static fc_str_t failing_pass(fc_str_t log) {
   return fc_str_make(open, (size_t)(close - open));
 }
 
-// The source line that mlir-opt shows at the beginning of `rest`, with the line under
-// it, which has a caret. Empty when it shows none.
+// Returns the two lines that mlir-opt shows at the beginning of `rest`: a source line,
+// and a line with a caret under it. Empty if `rest` does not begin so.
 static fc_str_t source_context(fc_str_t rest) {
   fc_str_t begin = rest;
   cut_line(&rest);
@@ -92,8 +92,9 @@ fc_status_t fc_step_blame(fc_compile_t *compile, fc_str_t place, fc_str_t step,
                  FC_STR_ARG(message));
 }
 
-// What stands behind `mark` on the first line of `log` that has it; empty when none
-// has. *out_before is what stands before it, *out_rest what follows the line.
+// Finds the first line of `log` that contains `mark`. Returns the text after the mark;
+// empty if there is no such line. *out_before is the text before the mark, *out_rest the
+// lines that follow.
 static fc_str_t find_marked(fc_str_t log, const char *mark,
                             fc_str_t *out_before, fc_str_t *out_rest) {
   fc_str_t rest = log;
@@ -117,7 +118,7 @@ static fc_status_t explain_script(fc_compile_t *compile, fc_str_t log) {
     compile->hint = fc_print(compile->arena, "; %.*s", FC_STR_ARG(hint));
   }
   if (!message.size) message = FC_STR("failed without a word");
-  // A package that is not there is not the file's fault.
+  // A missing package is not the file's fault.
   const bool missing =
       find_marked(log, "farcall-missing: ", &before, &rest).size > 0;
   return fc_fail(compile->err,
@@ -133,7 +134,8 @@ static fc_status_t explain(fc_compile_t *compile, fc_step_kind_t kind,
     step = kind == FC_STEP_READER ? FC_STR("not valid MLIR") : fc_str(shown);
   }
   const fc_str_t first = cut_line(&rest);
-  // The linker's reason comes before the driver's "error: ld returned 1".
+  // The linker prints the reason first; "error: ld returned 1" comes later, from the
+  // driver.
   const fc_str_t message = kind == FC_STEP_LINKER
                                ? (fc_str_t){0}
                                : find_marked(log, "error: ", &before, &rest);
@@ -154,8 +156,8 @@ static void show_command(const char *const *argv) {
   fputc('\n', stderr);
 }
 
-// The signal that ended the tool, or 0. The script that starts IREE's compiler exits with
-// minus the number of the signal, of which 8 bits come here.
+// Returns the signal that ended the tool; 0: none. The script that starts IREE's compiler
+// exits with minus the signal's number, of which only 8 bits arrive here.
 static int ended_by(int outcome) {
   if (WIFSIGNALED(outcome)) return WTERMSIG(outcome);
   const int status = WEXITSTATUS(outcome);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes are written between pieces of the text that mlir-opt printed, so that
-// all else, also the locations, stays as it is.
+// Copies the text that mlir-opt has printed, and inserts attributes. Everything else
+// stays as it is, also the locations.
 #include "compile/mlir/operation.h"
 
 static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
   return fc_sink_put(&out->sink, fc_str(text), err);
 }
 
-// Copies the text of the module up to `end`; *at becomes `end`.
+// Copies the module's text from *at to `end`, and sets *at to `end`.
 static fc_status_t copy(const fc_mlir_module_t *module, size_t *at, size_t end,
                         fc_text_t *out, fc_error_t *err) {
   fc_str_t text = fc_lex_part(module->text, *at, end);
@@ -23,8 +23,8 @@ static bool has_probe(fc_str_t passthrough) {
   return memmem(passthrough.data, passthrough.size, kName, sizeof kName - 1);
 }
 
-// Writes the attribute dictionary of `function`. *at becomes the index behind
-// it, where the text goes on.
+// Writes the attribute dictionary of `function`, and moves *at past the old one, to where
+// copying continues.
 static fc_status_t annotate_one(fc_str_t text,
                                 const fc_mlir_function_t *function,
                                 fc_text_t *out, size_t *at, fc_error_t *err) {
@@ -44,7 +44,7 @@ static fc_status_t annotate_one(fc_str_t text,
     FC_TRY(put(out, kProbe, err));
     FC_TRY(put(out, function->attrs.size ? "], " : "]", err));
   } else if (!has_probe(through)) {
-    // Copy up to and with the '[' and go on inside of it.
+    // Copies up to the '[', and continues after it.
     size_t inside = (size_t)(through.data - text.data) + 1;
     FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, *at, inside), err));
     FC_TRY(put(out, kProbe, err));
@@ -69,8 +69,9 @@ fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
 // ---------------------------------------------------------------------------
 // Tensor arguments
 
-// A role or an attribute by which the source itself lets the function write stays as it
-// is: what the buffer holds then is a result.
+// True for a tensor argument that is a value, which the function must not write. False
+// also if the source allows writing, by a role or an attribute: what the function leaves
+// in the buffer is then a result.
 static bool is_value(const fc_mlir_value_t *argument) {
   static const fc_str_t kWritable = FC_STR("bufferization.writable");
   const fc_str_t role = argument->role;
@@ -88,8 +89,9 @@ static bool has_value(const fc_mlir_function_t *function) {
   return false;
 }
 
-// Writes the attributes of all arguments: before the other properties when the function
-// has none of arguments, else into each dictionary that is there.
+// Writes an attribute for all arguments. If the function has no attributes of arguments,
+// adds a list of them before its other properties; otherwise adds to each argument's
+// dictionary.
 static fc_status_t keep_arguments(const fc_mlir_module_t *module,
                                   const fc_mlir_function_t *function,
                                   fc_text_t *out, size_t *at, fc_error_t *err) {
@@ -102,7 +104,8 @@ static fc_status_t keep_arguments(const fc_mlir_module_t *module,
   for (size_t i = 0; i < function->argument_count; i++) {
     const fc_mlir_value_t *argument = &function->arguments[i];
     const char *kept = is_value(argument) ? kKept : "";
-    if (has_attrs && !argument->attrs.data) break;  // not as mlir-opt prints
+    if (has_attrs && !argument->attrs.data)
+      break;  // mlir-opt does not print this
     if (has_attrs) {
       const size_t inside = (size_t)(argument->attrs.data - module->text.data);
       FC_TRY(copy(module, at, inside, out, err));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions for several numbers of rows, made of one that takes any.
+// Makes functions for several numbers of rows from a function that accepts any number.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ typedef struct value_t {
 typedef struct list_t {
   value_t *values;
   size_t count;
-  bool rows;  // one of them has rows
+  bool rows;  // at least one value has rows
 } list_t;
 
 typedef struct batching_t {
@@ -35,7 +35,7 @@ typedef struct batching_t {
 } batching_t;
 
 // ---------------------------------------------------------------------------
-// What is read
+// Reading functions
 
 static size_t skip_type(fc_str_t text, size_t at) {
   if (fc_lex_char(text, at) == '!' || fc_lex_char(text, at) == '#') at++;
@@ -44,7 +44,8 @@ static size_t skip_type(fc_str_t text, size_t at) {
   return more ? fc_lex_balanced(text, end, true) : end;
 }
 
-// Reads `%name: type rest`, or `type rest` of a result. False: it is neither.
+// Reads `%name: type rest` if `named`; otherwise `type rest`, a result. False: the text
+// has another form.
 static bool read_value(fc_str_t text, size_t at, size_t end, bool named,
                        list_t *list) {
   value_t value = {0};
@@ -68,7 +69,8 @@ static bool read_value(fc_str_t text, size_t at, size_t end, bool named,
   return true;
 }
 
-// Reads a list in brackets; *at moves behind it.
+// Reads a list in round brackets; *at moves past the closing one. False: an element has
+// another form.
 static bool read_list(fc_str_t text, size_t *at, bool named, list_t *list) {
   *at = fc_source_skip_blank(text, *at + 1);
   while (*at < text.size && text.data[*at] != ')') {
@@ -83,7 +85,7 @@ static bool read_list(fc_str_t text, size_t *at, bool named, list_t *list) {
   return true;
 }
 
-// False: the function does not take and give rows.
+// Reads the arguments and results. False: not both have rows.
 static bool read_function(batching_t *it,
                           const fc_source_function_t *function) {
   const fc_str_t text = it->source;
@@ -105,7 +107,7 @@ static bool read_function(batching_t *it,
   return read && it->arguments.rows && it->results.rows;
 }
 
-// Each once, the smallest first.
+// Adds the size if it is new; keeps the sizes sorted.
 static void add_size(batching_t *it, uint64_t size) {
   size_t at = it->size_count;
   while (at && it->sizes[at - 1] >= size) at--;
@@ -134,7 +136,7 @@ static fc_status_t read_sizes(batching_t *it, fc_str_t sizes) {
 }
 
 // ---------------------------------------------------------------------------
-// What is written
+// Writing functions
 
 static void put(batching_t *it, fc_str_t text) {
   if (it->status == FC_OK) it->status = fc_sink_put(it->out, text, it->err);
@@ -146,7 +148,8 @@ static void put_number(batching_t *it, uint64_t number) {
   put(it, fc_str(digits));
 }
 
-// Without comments and line feeds, so that lines stay where they are.
+// Writes the text without comments and line feeds, so that lines that follow keep their
+// numbers.
 static void put_flat(batching_t *it, fc_str_t text) {
   for (size_t at = 0, end; at < text.size; at = end) {
     end = fc_source_skip_blank(text, at);
@@ -159,7 +162,7 @@ static void put_flat(batching_t *it, fc_str_t text) {
   }
 }
 
-// The type, with `size` rows; 0: as it is.
+// Writes the type with `size` rows; 0: unchanged.
 static void put_type(batching_t *it, const value_t *value, uint64_t size) {
   fc_str_t type = value->type;
   if (value->rows && size) {
@@ -195,7 +198,8 @@ static void put_symbol(batching_t *it, fc_str_t symbol, uint64_t size) {
   if (quoted) put(it, FC_STR("\""));
 }
 
-// The value with rows as the function inside has it, or as its caller does.
+// Writes `NAMEindex = tensor.cast …`, which converts the value from `from` rows to `to`
+// rows; 0: any number of rows.
 static void put_cast(batching_t *it, const value_t *value, const char *name,
                      size_t index, uint64_t from, uint64_t to) {
   put(it, fc_str(name));

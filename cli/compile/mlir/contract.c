@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three loops of a contraction become the m, n and k of a kernel, which knows nothing of
-// shapes, and the others stay loops around it. So batches, transposed operands and
-// convolutions need no code of their own.
+// Replaces contractions by calls of kernels. Three loops of a contraction become the
+// loops m, n and k of the kernel; the others stay as loops around the call. A kernel gets
+// strides, not shapes, so batches, transposed operands and convolutions need no code of
+// their own.
 #include <stdio.h>
 
 #include "compile/mlir/contraction.h"
@@ -22,14 +23,16 @@ typedef struct contracting_t {
 // ---------------------------------------------------------------------------
 // Calls
 
-// Values of operation N are named %contractN.…; this prints their lines.
+// Prints lines of MLIR. The values of contraction N have names that begin with
+// %contractN.
 #define PRINT(all, ...) fc_print_to((all)->sink, (all)->err, __VA_ARGS__)
 
 static fc_status_t put(contracting_t *all, fc_str_t text) {
   return fc_sink_put(all->sink, text, all->err);
 }
 
-// Where an operand lies, as %contractN.mX: base, offset, sizes, strides.
+// Writes the operation that gives base, offset, sizes and strides of operand X, as
+// %contractN.mX.
 static fc_status_t put_metadata(contracting_t *all,
                                 const fc_contraction_t *found, int i) {
   const fc_operand_t *operand = &found->operands[i];
@@ -48,8 +51,8 @@ static fc_status_t put_metadata(contracting_t *all,
   return put(all, FC_STR(")\n"));
 }
 
-// Adds `factor` times the stride of dim j to the value `to`, which is named by its
-// length: %contractN.TO.0, .1 and so on.
+// Adds `factor` times the stride of dim j to a sum of *length terms. The sum of k terms
+// is the value %contractN.TO.k.
 static fc_status_t put_term(contracting_t *all, const char *to, size_t *length,
                             const fc_operand_t *operand, int i, size_t j,
                             int factor) {
@@ -68,7 +71,7 @@ static fc_status_t put_term(contracting_t *all, const char *to, size_t *length,
   return FC_OK;
 }
 
-// How far a loop moves an operand: %contractN.sX.LOOP.
+// Writes %contractN.sX.LOOP: by how many elements the loop moves operand X.
 static fc_status_t put_stride(contracting_t *all, const fc_contraction_t *found,
                               int i, size_t loop) {
   const fc_operand_t *operand = &found->operands[i];
@@ -88,7 +91,8 @@ static fc_status_t put_stride(contracting_t *all, const fc_contraction_t *found,
                all->count, i, loop, all->count, name, all->count, name, length);
 }
 
-// Where an operand begins when all loops are at 0: %contractN.oX.LENGTH.
+// Writes %contractN.oX.LENGTH: the offset of operand X when all loops are at 0. LENGTH is
+// the number of terms.
 static fc_status_t put_begin(contracting_t *all, const fc_contraction_t *found,
                              int i, size_t *out_length) {
   const fc_operand_t *operand = &found->operands[i];
@@ -113,8 +117,9 @@ static bool is_outer(const fc_contraction_t *found, size_t loop) {
   return loop != found->m && loop != found->n && loop != found->k;
 }
 
-// Opens the loops around the kernel, and moves the operands. lengths[X]: of the name
-// %contractN.oX.LENGTH. Returns how many there are.
+// Opens the loops around the kernel's call, and adds each loop's part to the offsets of
+// the operands. lengths[X] is the LENGTH in the name %contractN.oX.LENGTH. *out_depth:
+// how many loops there are.
 static fc_status_t put_loops(contracting_t *all, const fc_contraction_t *found,
                              size_t lengths[FC_OPERANDS], size_t *out_depth) {
   const size_t n = all->count;
@@ -143,8 +148,8 @@ static fc_status_t put_loops(contracting_t *all, const fc_contraction_t *found,
   return FC_OK;
 }
 
-// Writes the memref that the kernel gets for operand `i`: the operand's memory from its
-// offset on, which is the one that was computed last (number `length`).
+// Writes the memref that the kernel gets for operand `i`: the operand's memory from the
+// last computed offset on, whose LENGTH is `length`.
 static fc_status_t put_memory(contracting_t *all, const fc_contraction_t *found,
                               int i, size_t length) {
   const fc_str_t type = found->kernel.types[i];
@@ -171,7 +176,7 @@ static fc_status_t put_size(contracting_t *all, const fc_contraction_t *found,
 static fc_status_t put_call(contracting_t *all, const fc_contraction_t *found,
                             size_t kernel) {
   const size_t n = all->count;
-  // Of A, B and C: how far two loops of the kernel move them.
+  // For A, B and C: the two loops of the kernel whose strides the call passes.
   const size_t loops[FC_OPERANDS][2] = {
       {found->m, found->k}, {found->k, found->n}, {found->m, found->n}};
   FC_TRY(PRINT(all, "func.call @" FC_KERNEL_NAME "%zu(", kernel));
@@ -220,7 +225,8 @@ static fc_status_t put_contraction(contracting_t *all,
   return FC_OK;
 }
 
-// The number of the kernel, a new one if need be. False when there are too many.
+// Gives the number of the kernel, and adds the kernel if it is new. False: there are too
+// many kernels.
 static bool number_kernel(contracting_t *all, const fc_kernel_t *kernel,
                           size_t *out_number) {
   size_t i = 0;
@@ -233,8 +239,8 @@ static bool number_kernel(contracting_t *all, const fc_kernel_t *kernel,
   return true;
 }
 
-// Finds the kernels that the module needs, since they stand in front. *out_inside: where
-// that is.
+// Finds the kernels that the module needs, because their code comes before its functions.
+// *out_inside: the place for that code, inside the module.
 static void survey(contracting_t *all, fc_contraction_t *found,
                    size_t *out_inside) {
   fc_operation_t operation;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlir-opt has accepted the text, so what is not as expected here is a form that is not
-// known: then the operation stays what it is.
+// mlir-opt has accepted the text. So an operation that cannot be read has a form not
+// known here, and stays unchanged.
 #include "compile/mlir/contraction.h"
 
 // ---------------------------------------------------------------------------
 // Maps
 
-// Reads digits at *at. False where there are none, or too many.
+// Reads digits at *at. False: there are none, or more than six.
 static bool read_number(fc_str_t text, size_t *at, int *out) {
   const size_t begin = *at;
   int value = 0;
@@ -18,7 +18,7 @@ static bool read_number(fc_str_t text, size_t *at, int *out) {
   return *at > begin && !fc_lex_is_digit(fc_lex_char(text, *at));
 }
 
-// Reads a term, "d3", "d0 * 2" or "1", into dim `j` of the operand.
+// Reads a term, such as "d3", "d0 * 2" or "1", of the index along dim `j` of the operand.
 static bool read_term(fc_str_t term, size_t loop_count, size_t j,
                       fc_operand_t *operand) {
   size_t at = 0;
@@ -39,7 +39,7 @@ static bool read_term(fc_str_t term, size_t loop_count, size_t j,
   return at == term.size;
 }
 
-// Reads a sum of terms.
+// Reads the index along dim `j` of the operand: a sum of terms.
 static bool read_expression(fc_str_t text, size_t loop_count, size_t j,
                             fc_operand_t *operand) {
   while (text.size) {
@@ -78,7 +78,7 @@ static bool read_map(fc_str_t map, size_t *out_loop_count,
   return true;
 }
 
-// Whether a map, "(d0, d1) -> (d1, d0)", takes each of its loops once.
+// Does a map, such as "(d0, d1) -> (d1, d0)", use each of its loops once?
 static bool permutes(fc_str_t map) {
   const size_t close = fc_lex_balanced(map, 0, false);
   const fc_str_t rest = fc_lex_part(map, close, map.size);
@@ -128,15 +128,15 @@ static bool read_maps(fc_str_t properties, fc_contraction_t *found) {
 // ---------------------------------------------------------------------------
 // Bodies
 
-// The names that values of a body have: of a, b and c, then widened; the product, the
-// sum. Empty: not met yet.
+// The names of values in a body: a, b and c, later their widened values; the product; the
+// sum. Empty: not read yet.
 typedef struct body_t {
   fc_str_t names[FC_OPERANDS];
   fc_str_t product;
   fc_str_t sum;
 } body_t;
 
-// Reads ^bb0(%x: f32 loc(…), …).
+// Reads the arguments, ^bb0(%x: f32 loc(…), …).
 static bool read_arguments(fc_str_t line, body_t *body, fc_kernel_t *kernel) {
   const size_t open = fc_lex_space(line, 0) + strlen("^bb0");
   if (!fc_str_starts(fc_lex_trim(line), FC_STR("^bb0("))) return false;
@@ -167,7 +167,7 @@ static bool is_pair(fc_str_t operands, fc_str_t a, fc_str_t b) {
          (fc_str_equal(first, b) && fc_str_equal(second, a));
 }
 
-// Whether the operation widens a or b.
+// Reads an operation that widens a or b. False: it does not.
 static bool read_widening(const fc_operation_t *operation, body_t *body,
                           fc_kernel_t *kernel) {
   static const struct {
@@ -191,7 +191,7 @@ static bool read_widening(const fc_operation_t *operation, body_t *body,
   return false;
 }
 
-// Reads one operation of a body. False when it is not of a contraction.
+// Reads one operation of a body. False: it is not part of a contraction.
 static bool read_operation(const fc_operation_t *operation, body_t *body,
                            fc_kernel_t *kernel) {
   if (fc_operation_is(operation, "arith.mulf") ||
@@ -235,7 +235,8 @@ static bool moves(const fc_operand_t *operand, size_t loop) {
   return false;
 }
 
-// The dim of the operand that is this loop and nothing else; its rank if there is none.
+// Returns the dim of the operand whose index is this loop alone; the operand's rank:
+// there is none.
 static size_t find_dim(const fc_operand_t *operand, size_t loop) {
   for (size_t j = 0; j < operand->rank; j++) {
     if (operand->constants[j] || operand->coefficients[j][loop] != 1) continue;
@@ -258,7 +259,7 @@ bool fc_contraction_size(const fc_contraction_t *found, size_t loop,
   return false;
 }
 
-// Whether each dim of C is a loop of its own: then no element is met twice.
+// Is each dim of C a loop of its own? Then no element of C is reached twice.
 static bool is_plain_result(const fc_contraction_t *found) {
   const fc_operand_t *c = &found->operands[FC_C];
   size_t dims = 0, loops = 0;
@@ -269,7 +270,8 @@ static bool is_plain_result(const fc_contraction_t *found) {
   return dims == c->rank && loops == c->rank;
 }
 
-// The loop of the last dim of C that moves `in` and not `out`; NONE if there is none.
+// Returns a loop that moves C and `in` but not `out`: of several, that of C's last dim.
+// FC_LOOP_NONE: there is none.
 static size_t find_loop(const fc_contraction_t *found, const fc_operand_t *in,
                         const fc_operand_t *out) {
   const fc_operand_t *c = &found->operands[FC_C];
@@ -296,12 +298,13 @@ static void swap_operands(fc_contraction_t *found) {
   kernel->widen[FC_B] = widen;
 }
 
-// The place of a loop's dim in C, counted from 1; 0 for no loop.
+// Returns the number of the dim of C that is this loop, counted from 1; 0: no loop.
 static size_t place_of(const fc_contraction_t *found, size_t loop) {
   return loop == FC_LOOP_NONE ? 0 : 1 + find_dim(&found->operands[FC_C], loop);
 }
 
-// Chooses m, n and k. n, the columns, is where C lies densest.
+// Chooses the loops m, n and k. n, the columns, is the one whose elements in C are
+// closest together.
 static bool choose_loops(fc_contraction_t *found) {
   const fc_operand_t *a = &found->operands[FC_A], *b = &found->operands[FC_B];
   int operand;

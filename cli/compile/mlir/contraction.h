@@ -14,8 +14,8 @@
 
 enum { FC_A, FC_B, FC_C, FC_OPERANDS };
 
-// One operand: its index along dim j is constants[j] and the sum over the loops i of
-// loop i times coefficients[j][i].
+// One operand. Its index along dim j is constants[j] plus, for each loop i, the loop's
+// index times coefficients[j][i].
 typedef struct fc_operand_t {
   fc_str_t name;  // "%3"
   fc_str_t type;  // "memref<4x?xf32>"
@@ -28,16 +28,18 @@ typedef struct fc_contraction_t {
   fc_operand_t operands[FC_OPERANDS];
   size_t loop_count;
   fc_kernel_t kernel;
-  // Loops: m moves A and C, n moves B and C, k moves A and B. m may be FC_LOOP_NONE.
+  // Numbers of loops: m moves A and C, n moves B and C, k moves A and B. m may be
+  // FC_LOOP_NONE.
   size_t m, n, k;
 } fc_contraction_t;
 
-// Reads the operation, which fc_operation_next has found in the text. False when it is no
-// contraction that fc_kernel_t knows.
+// Reads an operation that fc_operation_next has found. False: it is not a contraction of
+// the form above, or there is no kernel for its types.
 bool fc_contraction_read(fc_str_t text, fc_operation_t *operation,
                          fc_contraction_t *out);
 
-// The operand and its dim that tell how often a loop runs: there are some for each loop.
+// Gives an operand, and a dim of it whose size is the number of the loop's turns. Never
+// false for a contraction that was read.
 bool fc_contraction_size(const fc_contraction_t *contraction, size_t loop,
                          int *out_operand, size_t *out_dim);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks for operations of a kind.
+// Finds operations by their kind.
 #include "compile/mlir/operation.h"
 
-// Finds the first operation that is (or is not) one of a kind.
+// Finds the first operation for which `is_one` returns `wanted`.
 static bool find_operation(fc_str_t text, bool (*is_one)(fc_str_t operation),
                            bool wanted, fc_str_t *out_operation,
                            fc_str_t *out_place) {
@@ -28,10 +28,10 @@ bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
   return find_operation(text, is_lowered, false, out_operation, out_place);
 }
 
-// True for an operation that reaches memory and gets no checks by
-// --generate-runtime-verification. All operations of a dialect that is not named here
-// count as such. An address as a number reaches nothing: what makes a pointer of it is of
-// another dialect.
+// True for an operation that may access memory and that --generate-runtime-verification
+// does not check. All operations of dialects not listed here count as such. An address
+// that is only a number accesses nothing: the operation that makes a pointer of it is of
+// a dialect not listed.
 static bool is_unverified(fc_str_t operation) {
   static const fc_str_t kVerified[] = {
       FC_STR("affine."), FC_STR("arith."),         FC_STR("bufferization."),

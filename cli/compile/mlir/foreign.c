@@ -13,7 +13,7 @@ typedef struct row_t {
 #define ROW(dialect, foreign) \
   { {dialect ".", sizeof(dialect)}, foreign }
 
-// The first row that fits is taken: text of torch may hold operations of ONNX.
+// The first row that matches is used: text of torch may contain operations of ONNX.
 static const row_t kRows[] = {
     ROW("onnx", FC_FOREIGN_ONNX),
     ROW("torch", FC_FOREIGN_TORCH),
@@ -24,8 +24,8 @@ static const row_t kRows[] = {
     ROW("gpu", FC_FOREIGN_GPU),
 };
 
-// True where a name of this dialect begins: an operation, also in quotes, a type
-// or an attribute, but no symbol or value.
+// True if the name of an operation (also in quotes), type or attribute of this dialect
+// begins here. Symbols and values do not count.
 static bool is_name(fc_str_t text, size_t at, fc_str_t prefix) {
   const char before = at ? text.data[at - 1] : ' ';
   const char after = fc_lex_char(text, at + prefix.size);

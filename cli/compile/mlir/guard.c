@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checks are text between the lines of the module. Sizes are checked by
-// arith.cmpi and cf.assert, which the lowering knows. Divisions are checked after
-// the lowering, by calls of functions that `opt` inlines; where a divisor is a
-// constant, nothing of the check remains.
+// Inserts checks between the lines of the module. Sizes are checked by arith.cmpi and
+// cf.assert before lowering. Divisions are checked after lowering, by calls of functions
+// that `opt` inlines; if the divisor is a constant, nothing of the check remains.
 #include "compile/mlir/operation.h"
 #include "file.h"
 
@@ -11,7 +10,7 @@ static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
   return fc_sink_put(&out->sink, fc_str(text), err);
 }
 
-// Writes the last line of MLIR's own reports, escaped for the inside of an MLIR
+// Writes "Location: loc(…)", the last line of MLIR's own reports, escaped for an MLIR
 // string.
 static fc_status_t put_place(fc_text_t *out, const fc_operation_t *operation,
                              fc_error_t *err) {
@@ -38,7 +37,7 @@ static fc_status_t put_location(fc_text_t *out, const fc_operation_t *operation,
 // ---------------------------------------------------------------------------
 // Sizes
 
-// Completes an allocation. False when it is none, or has no operands.
+// Reads all parts of an allocation with operands. False: the operation is not one.
 static bool read_allocation(fc_str_t text, fc_operation_t *operation) {
   if (!fc_operation_is(operation, "memref.alloc") &&
       !fc_operation_is(operation, "memref.alloca")) {
@@ -77,7 +76,7 @@ fc_status_t fc_mlir_guard_sizes(fc_str_t text, fc_text_t *out,
     size_t begin, count;
     if (!read_allocation(text, &operation)) continue;
     fc_str_t sizes = operation.operands, size;
-    // The first segment has the sizes, the second the symbols of a layout.
+    // The first segment of operands has the sizes, the second the symbols of a layout.
     if (!fc_operation_segment(&operation, 0, &begin, &count)) {
       return fc_fail(err, FC_CODE_ABI_METADATA,
                      "mlir-opt printed an allocation in a form not known here");
@@ -100,7 +99,7 @@ typedef struct fc_division_t {
   bool is_signed;
 } fc_division_t;
 
-// Completes a division. False when the operation is none.
+// Reads all parts of a division. False: the operation is not one.
 static bool read_division(fc_str_t text, fc_operation_t *operation,
                           fc_division_t *out) {
   static const struct {
@@ -121,7 +120,7 @@ static bool read_division(fc_str_t text, fc_operation_t *operation,
   return false;
 }
 
-// A type taken apart for its check: i32 or vector<4xi32>.
+// A type, split for its check: for example i32 or vector<4xi32>.
 typedef struct fc_lanes_t {
   fc_str_t type;
   fc_str_t lanes;    // "4", empty for a number alone
@@ -145,7 +144,7 @@ static bool read_lanes(fc_str_t type, fc_lanes_t *out) {
   return true;
 }
 
-// Writes a constant of the type: `value`, in each lane.
+// Writes a constant of the type: `value`, in a vector for each lane.
 static fc_status_t put_constant(fc_text_t *out, const fc_lanes_t *lanes,
                                 const char *value, fc_error_t *err) {
   FC_TRY(put(out, "llvm.mlir.constant(", err));
@@ -157,7 +156,7 @@ static fc_status_t put_constant(fc_text_t *out, const fc_lanes_t *lanes,
   return fc_sink_put(&out->sink, lanes->type, err);
 }
 
-// Writes the type of a comparison: i1 or vector<4xi1>.
+// Writes the type of a comparison: i1, or for a vector a type such as vector<4xi1>.
 static fc_status_t put_lane_type(fc_text_t *out, const fc_lanes_t *lanes,
                                  fc_error_t *err) {
   if (!lanes->lanes.size) return put(out, "i1", err);
@@ -166,9 +165,11 @@ static fc_status_t put_lane_type(fc_text_t *out, const fc_lanes_t *lanes,
   return put(out, "xi1>", err);
 }
 
-// Writes what the letter behind a '$' stands for:
-//   $T the type, $0 and $1 constants of it, $L the type of a comparison,
-//   $( and $) around a comparison: whether it holds in any lane
+// Writes what $LETTER in a form stands for:
+//   $T         the type
+//   $0 and $1  the constants 0 and 1 of the type
+//   $L         the type of a comparison
+//   $( and $)  around a comparison: does it hold in any lane?
 static fc_status_t put_word(fc_text_t *out, char word, const fc_lanes_t *lanes,
                             fc_error_t *err) {
   bool many = lanes->lanes.size > 0;
@@ -204,10 +205,10 @@ static fc_status_t put_form(fc_text_t *out, const char *form,
   return FC_OK;
 }
 
-// The function that checks a signed division. Nearly always one comparison is enough:
-// divisor + 1 is above 1 as an unsigned number, so the divisor is neither 0 nor -1.
-// With -1 the quotient overflows if the dividend is the least number: -a == a is true
-// of that and of 0 only.
+// The function that checks a signed division. Usually one comparison is enough: if
+// divisor + 1, as an unsigned number, is above 1, the divisor is neither 0 nor -1. With
+// the divisor -1, the quotient overflows if the dividend is the least number: -a == a
+// holds only for that number and 0.
 static const char kSigned[] =
     "(%a: $T, %b: $T, %place: !llvm.ptr) "
     "attributes {passthrough = [\"alwaysinline\"]} {\n"
@@ -261,7 +262,7 @@ static const char kUnsigned[] =
     "  llvm.return\n"
     "}\n";
 
-// Prints a report of two pieces, which are joined where the report is read.
+// Prints a report in two parts. The reader of the report joins them.
 static const char kRefusal[] =
     "llvm.mlir.global internal constant @\"farcall.zero\"(\"ERROR: Runtime op "
     "verification failed\\0A^ integer division by zero\\00\")\n"
@@ -276,11 +277,11 @@ static const char kRefusal[] =
     "  llvm.unreachable\n"
     "}\n";
 
-// What the checks of a module share.
+// Shared by the checks of a module.
 typedef struct fc_checks_t {
   fc_division_t *kinds;  // one for each type and sign; kind i has check i
   size_t kind_count;
-  size_t inside;  // behind the module's first line; 0: there is none
+  size_t inside;  // after the module's first line; 0: there is no module
   bool has_puts;
   bool has_abort;
 } fc_checks_t;
@@ -296,7 +297,7 @@ static size_t find_kind(const fc_checks_t *checks,
   return checks->kind_count;
 }
 
-// Notes that the module has a function of the name, if that is one of ours.
+// Notes whether the function is `puts` or `abort`, which the checks call.
 static void note_function(fc_str_t text, fc_operation_t *operation,
                           fc_checks_t *checks) {
   fc_operation_complete(text, operation);
@@ -306,7 +307,7 @@ static void note_function(fc_str_t text, fc_operation_t *operation,
   if (fc_str_equal(name, FC_STR("abort"))) checks->has_abort = true;
 }
 
-// fc_operation_next that passes over modules inside the module, of which nothing is
+// Like fc_operation_next, but skips modules inside the module: their functions are not
 // called. mlir-opt indents them.
 static bool next_own(fc_str_t text, size_t *at, fc_operation_t *out) {
   while (fc_operation_next(text, at, out)) {
@@ -328,7 +329,8 @@ static size_t count_divisions(fc_str_t text) {
   return count;
 }
 
-// Reads all operations before any is written, because the checks stand in front.
+// Reads all operations before any is written, because the functions of the checks come
+// first.
 static fc_status_t survey(fc_str_t text, fc_checks_t *checks, fc_error_t *err) {
   fc_operation_t operation;
   for (size_t at = 0; next_own(text, &at, &operation);) {
@@ -368,7 +370,7 @@ static fc_status_t put_checks(fc_text_t *out, const fc_checks_t *checks,
   return FC_OK;
 }
 
-// Writes @"farcall.place.N", which the check of division N prints.
+// Writes @"farcall.place.N", the text that the check of division N prints.
 static fc_status_t put_places(fc_text_t *out, fc_str_t text, fc_error_t *err) {
   size_t number = 0;
   fc_operation_t operation;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces the words of tools/contract.mlir. Integers of 8 and 16 bits are multiplied two
-// and two where the processor has an instruction that adds both products (x86: pmaddwd,
-// of which LLVM makes vpdpwssd where there is one): a packed word then holds two of them.
+// Fills in the placeholders ($x) of tools/contract.mlir. On x86, integers of 8 and 16
+// bits are multiplied in pairs: two of them are packed into a word of 32 bits, and
+// pmaddwd adds both products. (LLVM uses vpdpwssd if the processor has it.)
 #include "compile/mlir/kernel.h"
 
 #include <stdio.h>
 
 #include "compile/script.h"
 
-// Texts in texts: the template, its rows, lines of the kind, their words.
+// The depth of texts inside texts: the template, its rows, lines for a kind of numbers,
+// and their placeholders.
 #define DEPTH_MAX 6
 
 #if defined(__x86_64__)
@@ -18,7 +19,7 @@
 #define HAS_PAIRS false
 #endif
 
-// What the words of the template stand for.
+// What the placeholders stand for.
 typedef struct words_t {
   const fc_kernel_t *kernel;
   size_t number;
@@ -32,7 +33,7 @@ typedef struct element_t {
   const char *name;
   size_t size;
   bool is_float;
-  bool is_result;  // may be that of C
+  bool is_result;  // may be the type of C
 } element_t;
 
 static const element_t kElements[] = {
@@ -67,7 +68,7 @@ bool fc_kernel_equal(const fc_kernel_t *a, const fc_kernel_t *b) {
   return a->widen[0] == b->widen[0] && a->widen[1] == b->widen[1];
 }
 
-// Whether two of each operand fit into a word of 32 bits with their signs.
+// Do two elements of each operand, with their signs, fit into a word of 32 bits?
 static bool makes_pairs(const fc_kernel_t *kernel) {
   if (!HAS_PAIRS || !fc_str_equal(kernel->types[2], FC_STR("i32")))
     return false;
@@ -79,8 +80,9 @@ static bool makes_pairs(const fc_kernel_t *kernel) {
   return true;
 }
 
-// A tile has two vectors a row; with a row of B and one element of A they just fit into
-// the registers: 16, or 32 where vectors have 64 bytes and on other processors.
+// A tile has two vectors in each row. With a row of B and one element of A they just fit
+// into the vector registers. There are 16, or 32 for vectors of 64 bytes and on other
+// processors.
 static size_t rows_of(size_t vector_size) {
 #if defined(__x86_64__)
   return vector_size == 64 ? 12 : 6;
@@ -113,7 +115,8 @@ static const char kPair[] =
     "  %w = arith.ori %low, %high : i32\n"
     "  return %w : i32";
 
-// How %w, an element of A in all lanes, and %u and %v, of B, become %X and %Y.
+// How %X and %Y are computed from %w (an element of A in all lanes) and from %u and %v
+// (vectors of B).
 static const char kFloats[] =
     "  %X$r = vector.fma %w$r, %u, %x$r : vector<$Wx$P>\n"
     "  %Y$r = vector.fma %w$r, %v, %y$r : vector<$Wx$P>\n";
@@ -143,7 +146,7 @@ static fc_status_t put_number(fc_text_t *out, size_t number, fc_error_t *err) {
   return put(out, text, err);
 }
 
-// The type of memory in which an operand or the result lies.
+// Writes the type of the memory of an operand or the result.
 static fc_status_t put_memory(fc_text_t *out, fc_str_t type, fc_error_t *err) {
   FC_TRY(put(out, "memref<?x", err));
   FC_TRY(fc_sink_put(&out->sink, type, err));
@@ -164,7 +167,7 @@ static const char *multiplication(size_t lanes) {
                       : "sse2.pmadd.wd";
 }
 
-// The words that are numbers; 0: no such word.
+// Returns the number that $word stands for; 0: it does not stand for a number.
 static size_t number_of(char word, const words_t *words, size_t row) {
   const size_t elements = words->pairs ? 2 : 1;
   switch (word) {
@@ -172,17 +175,17 @@ static size_t number_of(char word, const words_t *words, size_t row) {
       return words->lanes;
     case 'C':  // columns of a tile
       return 2 * words->lanes;
-    case 'R':  // its rows
+    case 'R':  // rows of a tile
       return words->rows;
-    case 'D':  // its vectors
+    case 'D':  // vectors of a tile
       return 2 * words->rows;
-    case 'E':  // its elements
+    case 'E':  // elements of a tile
       return 2 * words->rows * words->lanes;
-    case 'U':  // elements in a packed word
+    case 'U':  // elements in a word of 32 bits
       return elements;
     case 'K':  // elements of a block along k
       return 256 * elements;
-    case 'L':  // the logarithm of a word's bytes
+    case 'L':  // the logarithm of the size of an element of C
       return find_element(words->kernel->types[2])->size == 8 ? 3 : 2;
     case 'q':  // the row's second vector
       return words->rows + row;
@@ -191,15 +194,16 @@ static size_t number_of(char word, const words_t *words, size_t row) {
   }
 }
 
-// The words that are text; NULL: no such word. Some hold other words.
+// Returns the text that $word stands for; NULL: it does not stand for a text. Some texts
+// contain placeholders.
 static const char *text_of(char word, const words_t *words, int operand) {
   const fc_widen_t *widen = words->kernel->widen;
   switch (word) {
     case 'Q':
       return kAttributes;
-    case 'Z':  // behind a 0
+    case 'Z':  // after a 0
       return words->is_float ? ".0" : "";
-    case 'H':  // of a sum whose order is free
+    case 'H':  // for a sum whose order does not matter
       return words->is_float ? "fastmath<reassoc, contract>" : "";
     case '+':
       return words->is_float ? "arith.addf" : "arith.addi";
@@ -224,16 +228,16 @@ static const char *text_of(char word, const words_t *words, int operand) {
   }
 }
 
-// A text that is being written: from form[at] on, then again for each row to the last.
+// A text that is being written, once for each row from `row` to `last`. form[at] is next.
 typedef struct frame_t {
   fc_str_t form;
   size_t at;
   size_t row, last;
   bool commas;  // between rows
-  int operand;  // what $i and the like are of
+  int operand;  // the operand of $i and $f
 } frame_t;
 
-// Writes a word that holds no others.
+// Writes what a placeholder stands for that is not a text (text_of).
 static fc_status_t put_word(fc_text_t *out, char word, const words_t *words,
                             const frame_t *frame, fc_error_t *err) {
   const fc_str_t *types = words->kernel->types;
@@ -263,8 +267,8 @@ static fc_status_t put_word(fc_text_t *out, char word, const words_t *words,
   }
 }
 
-// The text between ${ and $}, or $[ and $], for all rows; frame->at is behind the opening
-// and moves behind the closing.
+// Returns the text between ${ and $}, or $[ and $], to be written for all rows. frame->at
+// is after the opening mark, and moves past the closing mark.
 static frame_t cut_rows(frame_t *frame, const words_t *words) {
   const fc_str_t form = frame->form;
   const bool commas = form.data[frame->at - 1] == '[';
@@ -279,8 +283,8 @@ static frame_t cut_rows(frame_t *frame, const words_t *words) {
                    .commas = commas};
 }
 
-// Writes up to the next dollar, and the word behind it. A word that holds others becomes
-// *out_inner.
+// Writes the form up to the next dollar, and what the placeholder there stands for. If
+// that is a text, it becomes *out_inner instead.
 static fc_status_t advance(fc_text_t *out, frame_t *frame, const words_t *words,
                            frame_t *out_inner, fc_error_t *err) {
   const fc_str_t rest =
@@ -327,7 +331,7 @@ static fc_status_t put_template(fc_text_t *out, fc_str_t form,
   return FC_OK;
 }
 
-// The comment at the beginning is about the template.
+// Returns the template without the comment at its beginning.
 static fc_str_t below_comment(fc_str_t form) {
   const char *begin = memmem(form.data, form.size, "\n\n", 2);
   FC_ASSERT(begin);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three rules of MLIR text: a string hides everything in it, brackets pair up,
-// and a '>' is no bracket behind '-' (an arrow) or before '=' (a comparison).
+// Three rules of MLIR text: a string hides everything in it; brackets come in pairs; '>'
+// is not a bracket after '-' (an arrow) or before '=' (a comparison).
 #include "compile/mlir/lex.h"
 
 #include "base/hex.h"

@@ -13,7 +13,7 @@ typedef struct fc_reading_t {
   fc_error_t *err;
 } fc_reading_t;
 
-// Reads names of dims, as ["m", "?"].
+// Reads the names of dims, for example ["m", "?"].
 static fc_status_t read_dims(fc_reading_t *reading, fc_mlir_value_t *value,
                              fc_str_t text) {
   if (!text.data) return FC_OK;
@@ -96,7 +96,8 @@ static bool is_provided(const fc_mlir_function_t *function, bool by_c) {
   return fc_shim_provides(fc_str(symbol));
 }
 
-// The name that callers know, of a function whose symbol has FC_MLIR_OWN behind it.
+// Returns the name that callers know. The symbol of a function that was renamed ends in
+// FC_MLIR_OWN.
 static fc_str_t own_name(fc_str_t symbol) {
   if (!fc_str_ends(symbol, FC_STR(FC_MLIR_OWN))) return symbol;
   const fc_str_t own =
@@ -106,7 +107,8 @@ static fc_str_t own_name(fc_str_t symbol) {
 
 static fc_status_t read_function(fc_reading_t *reading,
                                  const fc_operation_t *operation) {
-  // Who asks for the C interface of a private function means to call it.
+  // If the source asks for the C interface of a private function, somebody means to call
+  // it.
   static const fc_str_t kInterface = FC_STR("llvm.emit_c_interface");
   const bool by_c = fc_attr_find(operation->attributes, kInterface).data;
   const fc_str_t visibility =
@@ -152,7 +154,7 @@ static bool is_state(const fc_operation_t *operation) {
          !fc_attr_find(operation->properties, FC_STR("constant")).data;
 }
 
-// Reads an operation of the top level, or one in its regions.
+// Reads an operation: of the module's top level if `top`, otherwise from a region.
 static fc_status_t read_operation(fc_reading_t *reading,
                                   const fc_operation_t *operation, bool top) {
   fc_mlir_module_t *module = reading->module;
@@ -185,7 +187,8 @@ fc_status_t fc_mlir_read(fc_arena_t *arena, fc_str_t text,
   fc_mlir_module_t module = {.text = text};
   fc_reading_t reading = {.arena = arena, .module = &module, .err = err};
   fc_operation_t operation;
-  size_t at = 0, behind = 0;  // behind: the last operation of the top level
+  size_t at = 0,
+         behind = 0;  // behind: the end of the last operation at the top level
   module.functions = fc_arena_alloc_array(arena, count_functions(text),
                                           sizeof *module.functions);
   if (!module.functions) return fc_fail_memory(err);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlir-opt has accepted the text, so no part is checked but for what tells it apart.
+// mlir-opt has accepted the text, so only the marks are checked that tell the parts
+// apart.
 #include "compile/mlir/operation.h"
 
-// Cuts off what stands in brackets at *at, if they open with `open`. *at moves behind.
+// If the text at *at begins with `open`, returns what is between it and the closing
+// bracket, and moves *at past that bracket. Otherwise returns an empty text; *at stays.
 static fc_str_t cut(fc_str_t text, size_t *at, fc_str_t open) {
   const size_t begin = fc_lex_space(text, *at), inside = begin + open.size;
   if (!fc_str_starts(fc_lex_part(text, begin, text.size), open)) {
@@ -14,7 +16,8 @@ static fc_str_t cut(fc_str_t text, size_t *at, fc_str_t open) {
   return fc_lex_part(text, inside, closed ? *at - open.size : inside);
 }
 
-// Cuts types off: a list in brackets, or one type without.
+// Returns the types in round brackets, or one type without brackets, and moves *at past
+// them.
 static fc_str_t cut_types(fc_str_t text, size_t *at) {
   const size_t begin = fc_lex_space(text, *at);
   if (fc_lex_char(text, begin) == '(') return cut(text, at, FC_STR("("));
@@ -25,7 +28,7 @@ static fc_str_t cut_types(fc_str_t text, size_t *at) {
   return fc_lex_part(text, begin, *at);
 }
 
-// Moves *at behind `mark`, if that is what comes next.
+// Moves *at past `mark`. False: the text does not continue with it.
 static bool skip(fc_str_t text, size_t *at, fc_str_t mark) {
   const size_t begin = fc_lex_space(text, *at);
   if (!fc_str_starts(fc_lex_part(text, begin, text.size), mark)) return false;
@@ -56,7 +59,7 @@ static bool read_head(fc_str_t text, size_t at, fc_operation_t *out) {
 }
 
 void fc_operation_complete(fc_str_t text, fc_operation_t *out) {
-  // Behind the quote of the name.
+  // After the quote that ends the name.
   size_t at = (size_t)(out->name.data - text.data) + out->name.size + 1;
   out->operands = cut(text, &at, FC_STR("("));
   out->successors = cut(text, &at, FC_STR("["));
@@ -166,7 +169,7 @@ fc_str_t fc_attr_find(fc_str_t attrs, fc_str_t key) {
   return (fc_str_t){0};
 }
 
-// The sizes are written array<i32: 2, 1>.
+// The sizes of segments are written as array<i32: 2, 1>.
 bool fc_operation_segment(const fc_operation_t *operation, size_t segment,
                           size_t *out_begin, size_t *out_end) {
   fc_str_t sizes =

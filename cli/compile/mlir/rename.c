@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM optimises calls of `exp` or `conj` as if they were calls of the library's function,
-// and MLIR's lowering of math.exp would call the module's. No function of the C library
-// has a name with a dot.
+// Renames functions that have the name of a function of the C library. LLVM would
+// optimise calls of the module's `exp` as if they were calls of the library's. And
+// math.exp, which MLIR lowers to a call of `exp`, would call the module's. The new name
+// has a dot, which no function of the C library has.
 #include "compile/mlir/lex.h"
 #include "compile/mlir/text.h"
 #include "module/native/libc.h"
@@ -17,8 +18,8 @@ static bool is_clash(const fc_mlir_module_t *module, fc_str_t name) {
   return false;
 }
 
-// Finds the next name of a function from *at on, in `@name` or `sym_name = "name"`. False
-// at the end. *at moves behind the name.
+// Finds the next name of a function from *at on, in `@name` or `sym_name = "name"`, and
+// moves *at past it. False: there is none.
 static bool next_name(fc_str_t text, size_t *at, fc_str_t *out_name) {
   static const fc_str_t kDefined = FC_STR("sym_name = ");
   while (*at < text.size) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strings, brackets and comments are told apart, and the word `func.func` is looked for
-// among the others; the source need not be valid.
+// Skips strings and comments, and looks for the word `func.func` in the rest. The source
+// need not be valid.
 #include "compile/mlir/source.h"
 
 #include "compile/mlir/text.h"
@@ -28,7 +28,8 @@ static bool is_visibility(fc_str_t word) {
          fc_str_equal(word, FC_STR("nested"));
 }
 
-// out->named is behind `func.func`. False when this is no function in the custom form.
+// Reads the symbol after `func.func`; out->named is the index after that word. False:
+// this is not a function in the custom form.
 static bool read_symbol(fc_str_t text, fc_source_function_t *out) {
   size_t from = fc_source_skip_blank(text, out->named);
   size_t to = fc_source_skip_word(text, from);
@@ -67,7 +68,7 @@ bool fc_source_next(fc_str_t source, size_t *at, fc_source_function_t *out) {
   return false;
 }
 
-// The end of one element of an argument list in source text.
+// Returns the end of one element of an argument list.
 size_t fc_source_skip_element(fc_str_t text, size_t at) {
   while (at < text.size && text.data[at] != ',' && text.data[at] != ')') {
     if (text.data[at] == '"') at = fc_lex_string(text, at);
@@ -78,8 +79,8 @@ size_t fc_source_skip_element(fc_str_t text, size_t at) {
   return at;
 }
 
-// The end of the body of the function whose arguments end at `at`: where the next
-// function begins.
+// Returns the end of a function's body: where the next function begins. `at` is the end
+// of the function's arguments.
 static size_t body_end(fc_str_t text, size_t at) {
   const char *next =
       memmem(text.data + at, text.size - at, kKeyword, sizeof kKeyword - 1);
@@ -110,7 +111,7 @@ static const char *role_of(fc_str_t type, fc_str_t body, fc_str_t value) {
   return overwritten ? "inout" : "";
 }
 
-// Reads an argument, whose text ends at `end`.
+// Reads an argument. Its text ends at `end`.
 static void read_argument(fc_str_t text, size_t at, size_t end, fc_str_t body,
                           fc_mlir_argument_t *out) {
   *out = (fc_mlir_argument_t){.role = ""};
@@ -124,7 +125,7 @@ static void read_argument(fc_str_t text, size_t at, size_t end, fc_str_t body,
   if (name.size && !fc_lex_is_digit(name.data[0])) out->name = name;
 }
 
-// Reads the arguments; text[at] is the '('. False when there are not `count`.
+// Reads the arguments; text[at] is their '('. False: their number is not `count`.
 static bool read_arguments(fc_str_t text, size_t at, size_t count,
                            fc_mlir_argument_t *out) {
   const fc_str_t body = fc_lex_part(text, at, body_end(text, at));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For each value there is a set, a bit for each argument whose memory the value
-// may be. A function is read from top to bottom: an operation whose result is a
-// memref gives it the sets of its operands, and of what its regions yielded when they
-// were read last; a store adds the set of the memory it writes to those the function
-// writes. A set that grows after it was used (by a yield, a loop's next turn, a branch to
-// a block above) makes another reading necessary, until none does.
+// Finds the arguments that a function writes. Each value has a set of arguments: those
+// whose memory the value may be. A function is read from top to bottom. A result that may
+// hold memory gets the sets of its operation's operands, and of what the operation's
+// regions yielded when they were last read. A store adds the set of the memory that it
+// writes to the set of written arguments. If a set grows after it was used (by a yield, a
+// loop's next turn, a branch to a block above), the function is read again, until no set
+// grows.
 #include "compile/mlir/operation.h"
 
-#define SET_BITS 64  // the last bit stands for all further arguments
+#define SET_BITS 64  // the last bit stands for all arguments from the 64th on
 
 typedef uint64_t fc_set_t;
 
@@ -21,7 +22,7 @@ typedef struct fc_value_set_t {
 typedef struct fc_open_t {
   size_t end;  // of the operation, in the body
   fc_set_t operands;
-  size_t number;  // its place in `yields`
+  size_t number;  // its index in `yields`
 } fc_open_t;
 
 typedef struct fc_flow_t {
@@ -31,13 +32,13 @@ typedef struct fc_flow_t {
   size_t values_used;
   fc_value_set_t *blocks;
   size_t block_count, block_room;
-  fc_set_t *yields;  // for each operation with regions: what these yield
+  fc_set_t *yields;  // for each operation with regions: what the regions yield
   fc_open_t *open;
   size_t depth;
   size_t number;  // how many operations with regions were seen
   fc_set_t stored;
   size_t region_room;
-  bool changed;  // a set grew, which lines above may have used before
+  bool changed;  // a set grew that lines above may have used
 } fc_flow_t;
 
 // ---------------------------------------------------------------------------
@@ -56,8 +57,8 @@ static fc_value_set_t *find_cell(const fc_flow_t *flow, fc_str_t name) {
   return &flow->values[at];
 }
 
-// Cuts a name at `mark`. "%4#1" is one of the results that "%4:2" defines together;
-// they have one set, that of "%4".
+// Cuts a name at `mark`. "%4:2" defines two results, "%4#0" and "%4#1"; both have the set
+// of "%4".
 static fc_str_t cut_number(fc_str_t name, char mark) {
   const char *at = name.size ? memchr(name.data, mark, name.size) : NULL;
   return at ? fc_lex_part(name, 0, (size_t)(at - name.data)) : name;
@@ -67,8 +68,8 @@ static fc_set_t get_set(const fc_flow_t *flow, fc_str_t name) {
   return find_cell(flow, cut_number(name, '#'))->set;
 }
 
-// Gives a value its set. Sibling regions use the same names, so an empty set
-// must replace an old one.
+// Gives a value its set. An empty set must replace an old one too, because sibling
+// regions use the same names.
 static void set_value(fc_flow_t *flow, fc_str_t name, fc_set_t set) {
   if (fc_lex_char(name, 0) != '%') return;
   name = cut_number(name, ':');
@@ -113,9 +114,9 @@ static void add(fc_flow_t *flow, fc_set_t *to, fc_set_t set) {
 }
 
 // ---------------------------------------------------------------------------
-// What an operation writes into
+// Written operands
 
-// The operations that write into one operand, and which one it is.
+// Operations that write one operand, and the number of that operand.
 static const struct {
   const char *name;
   size_t operand;
@@ -130,9 +131,8 @@ static const struct {
     {"llvm.intr.memset", 0},
 };
 
-// linalg writes into its outs. They are the second segment; where there are no
-// segments, the second half of the operands of linalg.reduce and the last
-// operand of other operations.
+// linalg writes its outs: the second segment of operands. Without segments, these are the
+// second half of the operands of linalg.reduce, and the last operand of other operations.
 static fc_set_t linalg_stores(const fc_flow_t *flow,
                               const fc_operation_t *operation) {
   size_t end = fc_lex_count(operation->operands), begin = end ? end - 1 : 0;
@@ -157,8 +157,8 @@ static const fc_mlir_function_t *find_callee(const fc_flow_t *flow,
   return NULL;
 }
 
-// Of the functions that farcall has, those that sort and copy write into their
-// arguments; those that print and compare do not.
+// True for functions of farcall that print or compare. Those that sort or copy write
+// their arguments.
 static bool only_reads(const fc_mlir_function_t *function) {
   return function->is_provided &&
          (fc_str_starts(function->name, FC_STR("print")) ||
@@ -203,7 +203,7 @@ static bool holds_memory(fc_str_t types) {
                         memmem(types.data, types.size, "!llvm.", 6));
 }
 
-// Reads "^bb1(%a: memref<4xf32> loc(…), %i: index loc(…)):".
+// Reads a block's label, "^bb1(%a: memref<4xf32> loc(…), %i: index loc(…)):".
 static void read_block(fc_flow_t *flow, fc_str_t line, size_t argument_count) {
   size_t end = 1, index = 0;
   while (fc_lex_is_word(fc_lex_char(line, end))) end++;
@@ -245,8 +245,8 @@ static void branch(fc_flow_t *flow, fc_str_t labels, fc_set_t set) {
   }
 }
 
-// True for an operation that ends a region: it hands its operands to the
-// operation around the region.
+// True for an operation that ends a region: it passes its operands to the operation
+// around the region.
 static bool ends_region(fc_str_t name) {
   return fc_str_ends(name, FC_STR("yield")) ||
          fc_str_ends(name, FC_STR(".return")) ||
@@ -301,8 +301,8 @@ static size_t count_of(fc_str_t text, const char *word) {
 }
 
 // Allocates what the largest function needs. Values, blocks and regions are counted by
-// the marks that each of them has in the text; text that is no module may seem to have
-// more, which are passed over.
+// the marks that each has in the text. If the text is not a module, more may be found
+// than were counted; these are skipped.
 static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
                              fc_flow_t *flow, fc_error_t *err) {
   size_t values = 0, blocks = 0, regions = 0;
@@ -329,8 +329,7 @@ static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
   return done ? FC_OK : fc_fail_memory(err);
 }
 
-// Reads a function until no set grows. True when one more argument turned out to be
-// written into.
+// Reads a function until no set grows. True: one more argument was found that it writes.
 static bool read_function(fc_flow_t *flow, fc_mlir_function_t *function) {
   flow->block_count = 0;
   flow->stored = 0;
@@ -353,7 +352,7 @@ fc_status_t fc_mlir_find_stores(fc_arena_t *arena, fc_mlir_module_t *module,
                                 fc_error_t *err) {
   fc_flow_t flow = {.module = module};
   FC_TRY(make_room(arena, module, &flow, err));
-  // A caller may stand above what it calls, so all are read until nothing is new.
+  // A function may call one below it, so all are read until nothing changes.
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < module->function_count; i++) {

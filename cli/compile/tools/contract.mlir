@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C[m, n] += sum over k of A[m, k] * B[k, n], of any strides: what `farcall compile` puts
-// in the place of a contraction of linalg (compile/contract.c, which replaces the words
-// that begin with a dollar: see put_word). A tile is as many rows of C as a register
-// file holds with two vectors of columns.
+// C[m, n] += sum over k of A[m, k] * B[k, n], with any strides: the kernel that `farcall
+// compile` puts in the place of a contraction of linalg. mlir/kernel.c replaces the
+// placeholders, which begin with a dollar. A tile has two vectors of columns, and as many
+// rows of C as then fit into the registers.
 //
-// Blocks of B, then of A, are packed: widened to what is multiplied, elements in the
-// order in which a tile takes them, zeros past the end. So all tiles are whole, and only
-// the last step, which adds a tile to C, looks at the ends.
+// Blocks of B, then of A, are packed: their elements are widened, put into the order in
+// which a tile reads them, and padded with zeros. So all tiles are whole, and only the last
+// step, which adds a tile to C, looks at the ends.
 //
-// Loads and stores are those of `vector`, for which MLIR makes no run-time check: sizes
-// are checked once, before the call.
+// Loads and stores are those of the dialect `vector`, for which MLIR makes no run-time
+// checks: sizes are checked once, before the call.
 
-// The element of A at %at, as C has them.
+// Returns the element of A at %at, converted to the type of C.
 func.func private @$N.one_a(%x: $F, %at: index) -> $T
     attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["alwaysinline", ["probe-stack", "inline-asm"]]} {
   %v = vector.load %x[%at] : $F, vector<1x$I>
@@ -25,7 +25,7 @@ func.func private @$N.one_b(%x: $G, %at: index) -> $T
   %e = vector.extract %v[0] : $J from vector<1x$J>
 $B}
 
-// What is packed of %x at %at, from where %left elements are there.
+// Returns the packed form of %x at %at; %left elements are left from there on.
 func.func private @$N.a(%x: $F, %at: index, %step: index, %left: index) -> $P
     attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["alwaysinline", ["probe-stack", "inline-asm"]]} {
   %e = func.call @$N.one_a(%x, %at) : ($F, index) -> $T
@@ -36,8 +36,8 @@ func.func private @$N.b(%x: $G, %at: index, %step: index, %left: index) -> $P
   %e = func.call @$N.one_b(%x, %at) : ($G, index) -> $T
 $Y}
 
-// Few rows: packing would cost more than it saves. The compiler makes vectors of these
-// loops where elements lie next to each other.
+// For few rows: packing would cost more than it saves. The compiler vectorizes these loops
+// where elements are next to each other.
 func.func private @$N.dot(%a: $F, %from_a: index, %ak: index, %b: $G, %from_b: index, %bk: index,
     %k: index) -> $T
     attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["alwaysinline", ["probe-stack", "inline-asm"]]} {
@@ -114,7 +114,7 @@ func.func private @$N.thin(
   return
 }
 
-// %packed[%to + p * $C + l] = the word of B at p, l; %width of %lanes lanes are there.
+// Sets %packed[%to + p * $C + l] to the word of B at p, l. Only %width lanes exist.
 func.func private @$N.pack_b(%b: $G, %from: index, %bk: index, %bn: index,
     %packed: memref<?x$P>, %to: index, %words: index, %k: index, %width: index)
     attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["alwaysinline", ["probe-stack", "inline-asm"]]} {
@@ -146,7 +146,7 @@ func.func private @$N.pack_b(%b: $G, %from: index, %bk: index, %bn: index,
   return
 }
 
-// Many rows, tile by tile. False when there is no memory to pack blocks into.
+// For many rows, tile by tile. False: there is no memory for packed blocks.
 func.func private @$N.tiles(
     %a: $F, %am: index, %ak: index,
     %b: $G, %bk: index, %bn: index,
@@ -163,13 +163,13 @@ func.func private @$N.tiles(
 ${  %row$r = arith.constant $r : index
 $}  %zero = arith.constant dense<0$Z> : vector<$Wx$P>
   %zero1 = arith.constant dense<0$Z> : vector<1x$P>
-  // Elements of a block: of k, of n, of m.
+  // The most elements of a block along k, along n and along m.
   %most_k = arith.constant $K : index
   %most_n = arith.constant 512 : index
   %most_m = arith.constant 96 : index
   %most_words = arith.ceildivui %most_k, %unit : index
 
-  // Room for the packed blocks, from a multiple of 64 bytes on, and for one tile.
+  // Room for the packed blocks, aligned to 64 bytes, and for one tile.
   %all_words = arith.ceildivui %k, %unit : index
   %room_k = arith.minui %all_words, %most_words : index
   %room_n0 = arith.minui %n, %most_n : index

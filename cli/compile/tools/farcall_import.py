@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the importers of `farcall compile` share: how they are called, what they say
-when they cannot go on, and the sidecar they write.
+"""Shared by the importers of `farcall compile`: the command line, error messages, and the
+sidecar.
 
-An importer is run as SCRIPT SOURCE ORIGINAL MLIR REPORT [DIM=]N,… …: it reads SOURCE,
-whose path was ORIGINAL, and writes MLIR and REPORT. It says why it fails in lines
-`farcall-error: TEXT` and `farcall-hint: TEXT`, which the command shows.
+An importer is run as SCRIPT SOURCE ORIGINAL MLIR REPORT [DIM=]N,… …: it reads SOURCE, a
+copy of the file ORIGINAL, and writes MLIR and REPORT. If it fails, it prints the reason
+in lines `farcall-error: TEXT` and `farcall-hint: TEXT`, which `farcall compile` shows.
 """
 import itertools
 import json
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 def one_line(text):
-    """The first line of a message that says something."""
+    """The first line of a message that is not blank, shortened."""
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
     return (lines or ["no reason given"])[0][:400]
 
@@ -53,13 +53,13 @@ def say(what, text):
 
 
 def plain(name):
-    """A name of a function that needs no quotes in a URL."""
+    """A function's name, changed so that it needs no quotes in a URL."""
     return re.sub(r"[^A-Za-z0-9_.$-]", "_", name) or "main"
 
 
 def read_sizes(given, names, default):
-    """The sizes of --batch as a list of {name: size}, every combination; `names` are
-    the dims that may have one, `default` the one that a size without a name is of."""
+    """The sizes of --batch: a list with a dict {dim: size} for every combination. `names`
+    are the dims that can have sizes. A size without a dim is for the dim `default`."""
     chosen = {}
     for text in given:
         name, _, sizes = text.rpartition("=")
@@ -79,7 +79,7 @@ def read_sizes(given, names, default):
 
 
 def varying(rows):
-    """The dims that have several sizes."""
+    """The dims that have different sizes in `rows`."""
     return {name for name in rows[0] if len({row[name] for row in rows}) > 1}
 
 
@@ -88,7 +88,8 @@ def sized_name(name, row):
 
 
 def tensor(dtype, shape, names=None):
-    """A tensor's type as a signature has it. `names` are of dims that must agree."""
+    """A tensor's type as a signature has it. `names` are the names of the dims; dims of
+    one name are equal."""
     made = {"kind": "tensor", "dtype": dtype, "shape": shape}
     if names and any(names):
         made["dims"] = names
@@ -96,7 +97,8 @@ def tensor(dtype, shape, names=None):
 
 
 def write_report(path, functions, group=None, notes=()):
-    """`functions` are described; `group` makes them one, which differ in sizes."""
+    """Writes the report. `functions` become the sidecar's functions. `group` is the name
+    under which callers see them as one function, for several sizes."""
     sidecar = {"farcall": 1, "abi": "module", "functions": functions}
     if group and len(functions) > 1:
         sidecar["sizes"] = [group]

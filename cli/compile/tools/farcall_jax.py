@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jax.export writes to StableHLO, by JAX. Its tree of arguments and results goes
-into the report; dims that are symbols get sizes, since IREE compiles no shapes that are
-computed from symbols.
+"""Converts what jax.export writes to StableHLO, by JAX. The tree of arguments and results
+goes into the report. Symbolic dims get sizes, because IREE does not compile shapes
+that are computed from symbols.
 """
 import re
 
@@ -29,8 +29,8 @@ def leaf(aval, shape):
 
 
 def tree(node, leaves):
-    """The type of a pytree whose leaves are numbers: indices into `leaves`. Each leaf
-    says by its raw index which value of the function it is."""
+    """The type of a pytree whose leaves are indices into `leaves`. The raw index of each
+    leaf is its place among the function's values."""
     from jax import tree_util
     if isinstance(node, int):
         return {**leaves[node], "raw_index": node}
@@ -56,15 +56,15 @@ def parameter(name, node, leaves):
 
 
 def argument_names(exported, count):
-    """The names of the Python function's arguments, which the module keeps as the
-    locations of its own: "x", or "params['w']" for a part of one."""
+    """The names of the Python function's arguments. The module keeps each as the location
+    of its own argument: "x", or "params['w']" for a part of "params"."""
     from jax._src.interpreters import mlir
     found, names = {}, []
     with mlir.make_ir_context():
         module = exported.mlir_module(serialized=False)  # lives as long as its parts
         functions = {str(op.attributes["sym_name"]).strip('"'): op
                      for op in module.body.operations}
-        # Where shapes are symbols, or there are several platforms, main only wraps.
+        # With symbolic shapes, or several platforms, main is only a wrapper.
         main = functions.get("_wrapped_jax_export_main", functions["main"])
         for index, argument in zip(exported.module_kept_var_idx,
                                    module_arguments(exported, main)):
@@ -81,8 +81,8 @@ def argument_names(exported, count):
 
 
 def module_arguments(exported, main):
-    """Those of the module's main that are arguments of the Python function: the last
-    ones, behind the platform's number and tokens."""
+    """The arguments of the module's main that are arguments of the Python function: the
+    last ones, after the platform's number and tokens."""
     arguments = list(main.regions[0].blocks[0].arguments)
     return arguments[len(arguments) - len(exported.module_kept_var_idx):]
 
@@ -109,7 +109,8 @@ def function_of(exported, name, row):
 # Sizes
 
 def symbols(exported):
-    """The names of symbolic dims, and which of them is the batch's."""
+    """The names of symbolic dims, and the name of the batch's dim: a symbol in the first
+    dim of an argument, else the first symbol."""
     names, first = [], None
     for aval in exported.in_avals:
         for place, dim in enumerate(aval.shape):
@@ -131,7 +132,7 @@ def shape_of(aval, row):
 # Modules
 
 def lowered(exported, row):
-    """StableHLO without symbols, as a module of MLIR whose function is `main`."""
+    """The StableHLO for the sizes `row`: an MLIR module with the function `main`."""
     import jax
     from jax import tree_util
     from jax._src.interpreters import mlir
@@ -153,7 +154,7 @@ def rename(module, old, new):
 
 
 def merged(modules, names):
-    """One module with the functions of all, the `main` of each under its name."""
+    """One module with the functions of all modules. Each `main` gets its own name."""
     from jaxlib.mlir import ir
     context = modules[0].context
     with context, ir.Location.unknown():
@@ -176,7 +177,7 @@ def write(module, path):
 # ---------------------------------------------------------------------------
 
 def portable(bytes_, mlir, report, sizes):
-    """A portable artifact has functions and no tree."""
+    """Converts a portable artifact, which has functions but no tree."""
     from jaxlib.mlir import ir
     from jax._src.interpreters import mlir as lowering
     from jax._src.lib import _jax

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forests that an export spreads over many operators, written as one: fold(model).
-farcall_onnx.py calls this before farcall_ml.convert.
+"""fold(model) writes a forest that an export has spread over many operators as one
+operator. farcall_onnx.py calls this before farcall_ml.convert.
 
-skl2onnx writes IsolationForest as an estimator for each tree, which answers the number of
-a leaf, and two dozen operators behind it, which compute a depth of that number. A number of
-a leaf has few values: the depth of each is computed here, and becomes what the leaf answers.
-A sum of such trees is a forest. Compilers take minutes for thousands of operators.
+skl2onnx writes an IsolationForest as one estimator for each tree, which gives the number
+of a leaf, followed by two dozen operators that compute a depth from that number. There
+are few such numbers, so the depth of each is computed here, and the tree gives the depth
+itself. The sum of such trees is a forest. Without this, compilers take minutes for
+thousands of operators.
 """
 import heapq
 
@@ -15,19 +16,19 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 FOREST = "TreeEnsembleRegressor"
-# What answers each row by itself.
+# Operators that compute each row of the result from the same row of their input.
 BY_ROW = set("Add Cast Div Equal Exp Greater Identity LabelEncoder Less Log Max Min Mul Neg "
              "Pow Reshape Sub Where".split())
 
 
 def read(node):
-    """Its attributes but empty lists, which have no type."""
+    """The node's attributes, without empty lists, which have no type."""
     given = {each.name: helper.get_attribute_value(each) for each in node.attribute}
     return {name: value for name, value in given.items() if value != []}
 
 
 def names_in(node):
-    """The values that it uses, those that its bodies use of the graph among them."""
+    """The names of the values that the node uses, also those that its bodies use."""
     bodies = [each.g for each in node.attribute if each.HasField("g")]
     return [*node.input, *(name for body in bodies for inner in body.node
                            for name in names_in(inner)),
@@ -35,7 +36,7 @@ def names_in(node):
 
 
 def is_plain(node):
-    """Is it one tree that answers a number, as it stands at its leaf?"""
+    """Is the node a single tree that gives the number at its leaf unchanged?"""
     if node.domain != "ai.onnx.ml" or node.op_type != FOREST:
         return False
     given = read(node)
@@ -60,8 +61,9 @@ class Graph:
         self.answers = {each.name for each in graph.output}
 
     def behind(self, root):
-        """The nodes that compute of `root` and constants alone, in order, and the one value
-        of theirs that others use; None, if there are several."""
+        """The nodes that compute something from `root` and constants alone, in order, and
+        the value of these that other nodes use; None instead of it, if there are
+        several."""
         known, places, todo = {root}, [], list(self.uses.get(root, []))
         while todo:
             place = heapq.heappop(todo)
@@ -81,7 +83,7 @@ class Graph:
 
 
 def computed(model, graph, root, nodes, last, values):
-    """What `nodes` make of each of the values of `root`."""
+    """What `nodes` compute from each of `values`, as values of `root`."""
     kinds = onnx.TensorProto.FLOAT, [None, 1]
     used = {name for node in nodes for name in node.input}
     part = helper.make_model(helper.make_graph(
@@ -96,7 +98,7 @@ def computed(model, graph, root, nodes, last, values):
 
 
 def fold_leaves(model, graph, node):
-    """(the node with its leaves' last values, those it takes the place of), or None."""
+    """(the node with final values at its leaves, the nodes that it replaces), or None."""
     nodes, last = graph.behind(node.output[0])
     if not nodes or last is None:
         return None
@@ -114,8 +116,8 @@ def fold_leaves(model, graph, node):
 
 
 def same_columns(nodes):
-    """Of each value, the first that is made in the same way: every tree of an
-    IsolationForest takes columns of its own, most often all."""
+    """For each value, the first value that is computed in the same way. Every tree of an
+    IsolationForest selects its columns itself, usually all."""
     first, names = {}, {}
     for node in nodes:
         if node.op_type in ("Gather", "Identity", "Cast") and len(node.output) == 1:
@@ -126,7 +128,7 @@ def same_columns(nodes):
 
 
 def joined(node, trees):
-    """The sum of the trees as one forest."""
+    """One forest that gives the sum of the trees."""
     made = {}
     for number, tree in enumerate(trees):
         given = read(tree)
@@ -139,7 +141,7 @@ def joined(node, trees):
 
 
 def join(nodes, graph):
-    """Sums of trees of the same columns become forests."""
+    """Replaces sums of trees of the same columns by forests."""
     same = same_columns(graph.nodes)
     trees = {node.output[0]: node for node in nodes if is_plain(node)}
     result, gone = [], set()
@@ -157,7 +159,7 @@ def join(nodes, graph):
 
 
 def fold(model):
-    """The model itself, if there is nothing to fold."""
+    """The model with forests folded; the same model, if there is nothing to fold."""
     graph = Graph(model.graph)
     folded, gone = {}, set()
     for node in graph.nodes:

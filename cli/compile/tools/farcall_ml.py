@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators as ONNX has them (the domain ai.onnx.ml), written by operators of ONNX's
-default domain, which compilers know: convert(model). farcall_onnx.py calls this.
+"""convert(model) replaces the estimators of ONNX (domain ai.onnx.ml) by operators of
+ONNX's default domain, which compilers know. farcall_onnx.py calls this.
 
-Types change where compilers have none: the label of a class that has a text as its name
-becomes the number of the class, and ZipMap's dicts become a row of probabilities. A note
-says so.
+Some types change, because compilers do not have them: a label that is a text becomes the
+number of its class, and the dicts of ZipMap become a row of probabilities. A note tells
+the user.
 """
 import onnx
 from onnx import TensorProto, helper
@@ -58,7 +58,7 @@ def converter_of(g, node):
 
 
 def put_types(g, graph):
-    """Results whose type has changed."""
+    """Updates the types of results that have changed."""
     maps = {node.output[0]: read(node) for node in graph.node
             if node.op_type == "ZipMap"}
     for output in graph.output:
@@ -74,7 +74,8 @@ def put_types(g, graph):
 
 
 def scores_of(graph):
-    """The values that are computed of scores of classes, and these."""
+    """The names of all values that are computed from scores of classes, and of the
+    scores."""
     found = {name for node in graph.node for name in (
         node.input if node.op_type == "ArgMax" else
         node.output[1:] if node.op_type.endswith("Classifier") else ())}
@@ -85,8 +86,8 @@ def scores_of(graph):
 
 
 def labels_of(g, graph, scores):
-    """The names of the classes, of each result that is the number of one or has a column for
-    each, of its scores."""
+    """The names of the classes, for each result that is a class's number, or scores with
+    a column for each class."""
     maps = {node.output[0]: class_names(read(node), "classlabels_int64s",
                                         "classlabels_strings")
             for node in graph.node if node.op_type == "ZipMap"}
@@ -102,8 +103,8 @@ def labels_of(g, graph, scores):
 
 
 def convert(model):
-    """(the model without operators of ai.onnx.ml, what callers should know, the names of
-    classes by result). The model itself, if it has none."""
+    """(the model without operators of ai.onnx.ml, notes for callers, the names of classes
+    by result). The same model, if it has no such operators."""
     graph = model.graph
     if not any((node.domain, node.op_type) in CONVERTERS or node.domain == ML
                or features.is_distances(node) for node in graph.node):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes before and after an estimator, and neighbours. Each function of (g, node,
-attributes) writes one operator; farcall_ml.py has the table."""
+"""Converts the operators before and after an estimator, and nearest neighbours. Each
+function of (g, node, attributes) writes the replacement of one operator; farcall_ml.py
+has the table."""
 import numpy
 from onnx import TensorProto, numpy_helper
 
 from farcall_ml_graph import ML, STRING, class_names, read, refused, text
 
-SMALLEST = 1e-30  # what a norm is at least
+SMALLEST = 1e-30  # the least norm
 
 
 def scaler(g, node, attributes):
@@ -72,8 +73,8 @@ TABLE_MAX = 1 << 20  # rows of a table that is read by its key
 
 
 def table_of(keys, values, otherwise):
-    """A value for each whole number from the least key to the largest, then that of all
-    others."""
+    """A list with a value for each whole number from the least key to the largest, and at
+    the end the value for all other numbers."""
     made = [otherwise] * (max(keys) - min(keys) + 2)
     for key, value in zip(keys[::-1], values[::-1]):  # the first of equal keys counts
         made[key - min(keys)] = value
@@ -81,7 +82,7 @@ def table_of(keys, values, otherwise):
 
 
 def look_up(g, x, keys, table, output):
-    """A comparison for each key would take compilers hours."""
+    """Looks x up in a table. One comparison for each key would take compilers hours."""
     known = g.And(g.GreaterOrEqual(x, g.constant(min(keys), "i8")),
                   g.LessOrEqual(x, g.constant(max(keys), "i8")))
     place = g.Where(known, g.Sub(x, g.constant(min(keys), "i8")),
@@ -90,7 +91,7 @@ def look_up(g, x, keys, table, output):
 
 
 def default_of(attributes, values):
-    """What all other keys are; a tensor in newer models."""
+    """The value for all other keys. In newer models it is a tensor."""
     if "default_tensor" in attributes:
         return text(numpy_helper.to_array(attributes["default_tensor"]).item())
     name, otherwise = {str: ("default_string", "_Unused"), int: ("default_int64", -1),
@@ -99,7 +100,7 @@ def default_of(attributes, values):
 
 
 def is_key(g, x, key, dtype):
-    """Before version 4 NaN is no key."""
+    """Compares x with a key. Before version 4, NaN cannot be a key."""
     return g.IsNaN(x) if key != key and g.version(ML) >= 4 else g.Equal(
         x, g.constant(key, dtype))
 
@@ -153,7 +154,7 @@ def array_feature_extractor(g, node, attributes):
 
 
 def cast(g, node, attributes):
-    """Casts of what is no text any more."""
+    """Converts a cast of texts that are numbers now."""
     to = attributes["to"]
     g.Cast(node.input[0], dtype=TensorProto.INT64 if to == STRING else to,
            to=node.output[0])
@@ -164,7 +165,7 @@ def zip_map(g, node, attributes):
     names = class_names(attributes, "classlabels_int64s", "classlabels_strings")
     g.notes.append(f"'{node.output[0]}' is a tensor with a column for each of the "
                    f"classes {', '.join(map(str, names))}, not a list of dicts")
-    # Its maps have floats, also where the export gives it doubles.
+    # ZipMap gives floats, even if the export's result has doubles.
     g.Cast(node.input[0], dtype=TensorProto.FLOAT, to=node.output[0])
 
 
@@ -179,8 +180,9 @@ def distances(g, node, attributes):
 
 
 def is_distances(node):
-    """skl2onnx's neighbours: a Scan over rows, which sums the squares of differences.
-    IREE 3.13 answers for one row only, where their number is open."""
+    """Are these skl2onnx's distances: a Scan over rows that sums the squares of
+    differences? If the number of rows is dynamic, IREE 3.13 computes it for one row
+    only."""
     if node.op_type != "Scan":
         return False
     body = read(node)["body"]
@@ -201,7 +203,8 @@ NEIGHBORS_MAX = 32
 
 
 def neighbors_of(g, node):
-    """(how many neighbours a TopK of distances finds, among how many rows), or None."""
+    """(how many neighbours a TopK of distances finds, among how many rows); None for any
+    other node."""
     count = g.constants.get(node.input[1]) if node.op_type == "TopK" else None
     made = {output: each for each in g.model.graph.node for output in each.output}
     source = made.get(node.input[0]) if count is not None else None
@@ -215,8 +218,8 @@ def neighbors_of(g, node):
 
 
 def nearest(g, node, attributes):
-    """The smallest, found one after the other: IREE 3.13 sorts whole rows for TopK, on
-    the stack, which is too small for a few hundred."""
+    """Finds the smallest values one after the other. IREE 3.13 sorts whole rows for TopK,
+    on the stack, which is too small for a few hundred values."""
     count, width = neighbors_of(g, node)
     rows, dtype = g.float_of(node.input[0])
     left = g.Neg(rows) if attributes.get("largest", 1) else rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph that farcall_ml.py writes, and what attributes of operators say."""
+"""The graph that farcall_ml.py writes, and functions that read attributes."""
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -18,8 +18,8 @@ def refused(node, text, hint):
 
 
 class Graph:
-    """The nodes that take the place of one node, in order. Each operator is a method
-    that returns the name of its result."""
+    """The nodes that replace one node, in order. Each ONNX operator is a method, which
+    adds a node and returns the name of its result."""
 
     def __init__(self, model):
         self.model = model
@@ -72,14 +72,14 @@ class Graph:
         return node
 
     def reduce(self, operator, x, axis, keep=False):
-        """Where the axis stands has changed with the opset."""
+        """The axis is an attribute or an input, depending on the opset."""
         if self.opset >= (13 if operator == "ReduceSum" else 18):
             axes = self.constant([axis], "i8")
             return getattr(self, operator)(x, axes, keepdims=int(keep))
         return getattr(self, operator)(x, axes=[axis], keepdims=int(keep))
 
     def learn(self):
-        """Takes down the types of what the new nodes make."""
+        """Infers and keeps the types of the new nodes' results."""
         imports = [helper.make_opsetid("", self.opset)]
         for node in self.nodes[self.learnt:]:
             known = {name: helper.make_tensor_type_proto(self.types[name], None)
@@ -95,7 +95,7 @@ class Graph:
         self.learnt = len(self.nodes)
 
     def cast_to(self, name, dtype):
-        """Has `name`, which a node makes, be of another type."""
+        """Changes the type of the value `name`, which one of the nodes computes."""
         for node in self.nodes:
             for place, output in enumerate(node.output):
                 if output == name:
@@ -107,7 +107,8 @@ class Graph:
                     return
 
     def yield_floats(self, node):
-        """Of doubles these make floats, as those know that wrote the operators behind."""
+        """Casts results from double to float. These operators give floats even for
+        doubles, and the exporter's later operators expect that."""
         if node.domain != ML or node.op_type not in OF_FLOATS:
             return
         for name in node.output:
@@ -115,8 +116,8 @@ class Graph:
                 self.cast_to(name, TensorProto.FLOAT)
 
     def yield_declared(self, outputs):
-        """Exports with doubles may call doubles what are floats: results are what the
-        model says of them."""
+        """Casts results to the types that the model declares: exports with doubles may
+        declare doubles where floats are computed."""
         reals = TensorProto.FLOAT, TensorProto.DOUBLE
         for each in outputs:
             declared = each.type.tensor_type.elem_type
@@ -125,7 +126,7 @@ class Graph:
                 self.cast_to(each.name, declared)
 
     def float_of(self, x):
-        """(x as a float, NumPy's type of that)."""
+        """(x as a float or double, NumPy's name of that type)."""
         if self.types.get(x) == TensorProto.DOUBLE:
             return x, "f8"
         if self.types.get(x, TensorProto.FLOAT) != TensorProto.FLOAT:
@@ -134,7 +135,7 @@ class Graph:
 
 
 def read_as(node, name, other):
-    """Has the node and its bodies read `other` in place of `name`."""
+    """Makes the node and its bodies read `other` instead of `name`."""
     for place, each in enumerate(node.input):
         if each == name:
             node.input[place] = other
@@ -152,7 +153,7 @@ def text(value):
 
 
 def floats(attributes, name):
-    """An attribute that may also be a tensor, for doubles."""
+    """An attribute as an array. For doubles the attribute is a tensor, NAME_as_tensor."""
     tensor = attributes.get(f"{name}_as_tensor")
     if tensor is not None:
         return numpy_helper.to_array(tensor).ravel()

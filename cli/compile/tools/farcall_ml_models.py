@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators: linear models, support vectors and trees, and what is done with their
-scores. Each function of (g, node, attributes) writes one operator of ai.onnx.ml;
+"""Converts estimators: linear models, support vectors and trees, and their scores. Each
+function of (g, node, attributes) writes the replacement of one operator of ai.onnx.ml;
 farcall_ml.py has the table."""
 import numpy
 from onnx import TensorProto
@@ -9,7 +9,7 @@ from farcall_ml_graph import class_names, floats, refused, text
 
 
 def put_labels(g, node, index, names):
-    """The first result: the label of the class number `index`."""
+    """Writes the first result: the label of the class with the number `index`."""
     output = node.output[0]
     if not names or isinstance(names[0], str):
         g.numbers[output] = names
@@ -23,22 +23,22 @@ def argmax(g, scores):
 
 
 # ---------------------------------------------------------------------------
-# What is done with scores, a row of numbers each
+# Transforms of scores, a row of numbers for each input row
 
 def logistic(g, node, scores):
     return g.Sigmoid(scores)
 
 
 def softmax(g, node, scores):
-    """Step by step: IREE 3.13 fails at Softmax of an open number of rows, if a sum with
-    a row of numbers is fused with it."""
+    """Written as single steps, because IREE 3.13 fails at Softmax with a dynamic number
+    of rows if it is fused with the sum of a row and a matrix."""
     largest = g.reduce("ReduceMax", scores, 1, keep=True)
     powers = g.Exp(g.Sub(scores, largest))
     return g.Div(powers, g.reduce("ReduceSum", powers, 1, keep=True))
 
 
 def softmax_zero(g, node, scores):
-    """Scores that are about zero stay zero."""
+    """Like softmax, but scores near zero stay zero."""
     zero = g.LessOrEqual(g.Abs(scores), g.constant(1e-7, "f4"))
     largest = g.reduce("ReduceMax", scores, 1, keep=True)
     powers = g.Exp(g.Sub(scores, largest))
@@ -134,8 +134,8 @@ def svm_regressor(g, node, attributes):
 
 
 def pair_weights(coefficients, counts):
-    """A column for each pair of classes, by which the kernel's values become the sum
-    that decides between the two."""
+    """Weights with a column for each pair of classes: the kernel's values times a column
+    give the sum that decides between the two."""
     starts = numpy.concatenate([[0], numpy.cumsum(counts)])
     pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
     weights = numpy.zeros((starts[-1], len(pairs)), coefficients.dtype)
@@ -147,7 +147,8 @@ def pair_weights(coefficients, counts):
 
 
 def svm_probabilities(g, node, attributes, sums, dtype):
-    """Of two classes: a sigmoid of the sum that decides between them."""
+    """The probabilities of two classes: a sigmoid of the sum that decides between them
+    (svm_classifier)."""
     if len(attributes["prob_a"]) != 1:
         raise refused(
             node, "probabilities of three classes or more are found by iteration",
@@ -169,7 +170,8 @@ def svm_classifier(g, node, attributes):
     coefficients = numpy.array(attributes["coefficients"], dtype).reshape(-1, total)
     weights, pairs = pair_weights(coefficients, counts)
     if text(attributes.get("kernel_type", "LINEAR")) == "LINEAR":
-        # The products with all vectors would cancel each other: summed here, exactly.
+        # With a linear kernel, the products with all vectors would cancel each other out.
+        # So the vectors are summed here, exactly.
         weights = vectors.astype("f8").T @ weights
     else:
         x = kernel_of(g, node, attributes, x, vectors, dtype)
@@ -200,7 +202,7 @@ def svm_classifier(g, node, attributes):
 
 class Forest:
     """The nodes of all trees in one table. A step leads from a node to one of its
-    children, from a leaf to itself."""
+    children, and from a leaf to the leaf itself."""
 
     MODES = {"BRANCH_LEQ": (False, False), "BRANCH_LT": (True, False),
              "BRANCH_GTE": (True, True), "BRANCH_GT": (False, True)}
@@ -246,7 +248,7 @@ class Forest:
             self.yes[row], self.no[row] = (no, yes) if swapped else (yes, no)
 
     def measure(self):
-        """Steps from the roots to the lowest leaf."""
+        """The number of steps from the roots to the lowest leaf."""
         level, depth = self.roots, 0
         while True:
             below = numpy.concatenate([self.yes[level], self.no[level]])
@@ -259,7 +261,7 @@ class Forest:
             level = numpy.unique(inner)
 
     def leaves(self, g, x, dtype):
-        """The leaf that each row of x comes to in each tree."""
+        """The leaf that each row of x reaches in each tree."""
         node = self.roots
         value = g.Gather(x, g.constant(self.features[node], "i8"), axis=1)
         at = {name: g.constant(getattr(self, name)[node], kind)
@@ -312,7 +314,7 @@ def tree_regressor(g, node, attributes):
     aggregate = text(attributes.get("aggregate_function", "SUM"))
     scores = forest_scores(g, node, attributes, "target",
                            attributes.get("n_targets", 1), aggregate)
-    # It answers floats; exports with doubles say that it answers these.
+    # The operator gives floats, but exports with doubles declare doubles.
     g.Cast(transform(g, node, attributes, scores),
            dtype=g.types.get(node.output[0], TensorProto.FLOAT), to=node.output[0])
 
@@ -324,7 +326,7 @@ def tree_classifier(g, node, attributes):
         raw = forest_scores(g, node, attributes, "class", len(names))
         scores = transform(g, node, attributes, raw)
     else:
-        # One column of weights, for two classes.
+        # Two classes with one column of weights.
         alone = dict(attributes, class_ids=[0] * len(attributes["class_ids"]))
         raw = forest_scores(g, node, alone, "class", 1)
         if min(floats(attributes, "class_weights")) >= 0:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX to the torch dialect, by the importer of IREE's compiler. What the importer
-drops goes into the report: names, types with their signs, names of dims, doc strings.
+"""Converts ONNX to the torch dialect with the importer of IREE's compiler. The report
+gets what that importer drops: names, types with their signs, names of dims, doc
+strings.
 """
 import json
 import os
@@ -23,14 +24,14 @@ DTYPES = {"FLOAT": "f32", "UINT8": "ui8", "INT8": "i8", "UINT16": "ui16",
           "FLOAT8E5M2FNUZ": "f8E5M2FNUZ"}
 
 
-# Names that exporters give to graphs: torch, tf2onnx, skl2onnx and onnxmltools (32 digits
-# for want of a name), paddle2onnx, and what tutorials write.
+# Names that tools give to graphs: torch, tf2onnx, skl2onnx and onnxmltools (32 random
+# digits if the user gives none), paddle2onnx, and tutorials.
 EXPORTED = re.compile(r"main|main_graph|graph|torch[-_]jit([-_]export)?|tf2onnx|"
                       r"ONNX\(.*\)|[0-9a-f]{32}|Model from PaddlePaddle\.?|")
 
 
 def function_name(graph):
-    """What callers see: the graph's name if a person chose it."""
+    """The name that callers see: the graph's, if a person has chosen it."""
     return plain("predict" if EXPORTED.fullmatch(graph.name) else graph.name)
 
 
@@ -50,8 +51,8 @@ def load(source, original):
 
 
 def is_large(model):
-    """Is it what protobuf does not write? Then onnx neither checks it nor infers types, and
-    the types of values are those that the exporter wrote."""
+    """Is the model too large for protobuf to write? Then onnx can neither check it nor
+    infer types, and only the exporter's types are known."""
     from google.protobuf.message import EncodeError
     try:
         return model.ByteSize() > LARGE
@@ -70,7 +71,7 @@ def check(model):
 
 
 def lift(model, notes):
-    """The model with operators of a newer opset, if its own is old."""
+    """The model, converted to a newer opset if its own is old."""
     from onnx import version_converter
     versions = [each.version for each in model.opset_import
                 if each.domain in ("", "ai.onnx")]
@@ -88,8 +89,8 @@ def lift(model, notes):
 
 
 def forget_names(model):
-    """Takes away names of dims that are none: exporters write "?", "" or a number where
-    they know no size, and two such dims need not be equal."""
+    """Removes dim_param texts that are not names. Exporters write "?", "" or a number if
+    they do not know a size; two such dims need not be equal."""
     graph = model.graph
     for value in [*graph.input, *graph.output, *graph.value_info]:
         for dim in dims_of(value):
@@ -110,7 +111,8 @@ def dims_of(value):
 
 
 def symbolic(model):
-    """The names of dims of the arguments, and which of them is the batch's."""
+    """The names of the arguments' dims, and the name of the batch's dim: the first dim of
+    an argument if it has a name, else the first name."""
     names, first = [], None
     for value in inputs_of(model):
         for place, dim in enumerate(dims_of(value)):
@@ -126,17 +128,18 @@ def is_nameless(dims):
 
 
 def are_rows(model):
-    """Are the first dims of arguments, none of which has a name, one? So they are where
-    skl2onnx makes an argument of each column of a table. Elsewhere nothing says it: the
-    rows of two matrices may differ."""
+    """Is the first dim of all arguments the same, although it has no name? It is for
+    skl2onnx, which makes an argument of each column of a table. For other models
+    nothing says so: two matrices may have different numbers of rows."""
     inputs = inputs_of(model)
     return model.producer_name == "skl2onnx" and len(inputs) > 1 and all(
         is_nameless(dims_of(each)) and len(dims_of(each)) == 2 for each in inputs)
 
 
 def name_batch(model, wanted, notes):
-    """Names the first dims of arguments where these have no names: calls then have as many
-    rows in each, and --batch, if it is `wanted`, gives them a size."""
+    """Names the arguments' first dims "batch" if they have no names. Then all arguments
+    of a call must have the same number of rows, and --batch, if it is `wanted`, can
+    give it sizes."""
     names, rows = symbolic(model)[0], are_rows(model)
     if "batch" in names or not (rows or wanted and not names):
         return
@@ -193,7 +196,7 @@ def documentation(model):
 
 
 def shown(entries):
-    """As many as a module may have that loads."""
+    """As many entries as a module can have that a server loads."""
     size, kept = 2, []
     for each in entries[:SHOWN_MAX]:
         size += len(json.dumps(each, ensure_ascii=False).encode())
@@ -226,9 +229,9 @@ def inferred(model, source):
 
 
 def uneven(node, known):
-    """The pads of a MaxPool of floats that are not the same on both sides, else None.
-    With ceil_mode no window begins in the pads at the end, but behind a Pad one would;
-    with auto_pad the node computes its pads itself."""
+    """The pads of a MaxPool of floats, if they differ at the two sides of a dim; else
+    None. None also with ceil_mode: no window begins in the pads at the end, but after
+    a Pad one would. And with auto_pad, where the node computes its pads itself."""
     from onnx import helper
     if node.op_type != "MaxPool" or len(node.output) > 1:
         return None
@@ -243,8 +246,8 @@ def uneven(node, known):
 
 
 def spell_pads(model, source):
-    """The model with such pads written as a Pad before the MaxPool: IREE 3.13 makes a
-    double of what it pads with, and then does not lower it."""
+    """The model with such pads as a Pad before the MaxPool. IREE 3.13 converts the
+    padding value to a double, and then cannot lower the MaxPool."""
     import numpy
     from onnx import TensorProto, helper, numpy_helper
     if is_large(model):
@@ -281,8 +284,9 @@ GROUPS = 8  # more would make too many operations
 
 
 def parts_of(node, weights):
-    """How many groups a convolution has that is written as as many convolutions, else 0.
-    One whose groups have a channel each stays: IREE lowers it well."""
+    """The number of groups of a convolution that is to be replaced by one convolution for
+    each group; else 0. A convolution whose groups have one channel each stays: IREE
+    lowers it well."""
     from onnx import helper
     given = {each.name: helper.get_attribute_value(each) for each in node.attribute}
     count = given.get("group", 1)
@@ -293,8 +297,9 @@ def parts_of(node, weights):
 
 
 def ungroup(model):
-    """The model with convolutions of groups written as convolutions without: IREE 3.13
-    makes products of matrices only of these, which take a fortieth of the time."""
+    """The model with each convolution of several groups replaced by one convolution for
+    each group. IREE 3.13 makes matrix products only of these, which take a fortieth of
+    the time."""
     import numpy
     from onnx import helper, numpy_helper
     graph, nodes = model.graph, []
@@ -328,13 +333,13 @@ def ungroup(model):
 
 
 def is_of_one_dim(node, weights):
-    """Is it a convolution along one dim, whose weights are known?"""
+    """Is the node a convolution along one dim, with known weights?"""
     return node.op_type == "Conv" and node.input[1] in weights and \
         len(weights[node.input[1]].dims) == 3
 
 
 def widened(attributes):
-    """Those of a convolution of images that are one row high."""
+    """The attributes, changed for a convolution of images that are one row high."""
     from onnx import helper
     fills = {"kernel_shape": [1], "strides": [1], "dilations": [1]}
     for each in attributes:
@@ -346,8 +351,8 @@ def widened(attributes):
 
 
 def widen(model):
-    """The model with convolutions along one dim written as those of images of one row: IREE
-    3.13 makes products of matrices only of these."""
+    """The model with convolutions along one dim written as convolutions of images with
+    one row. IREE 3.13 makes matrix products only of these."""
     import numpy
     from onnx import helper, numpy_helper
     graph, nodes = model.graph, []
@@ -372,7 +377,7 @@ def widen(model):
 
 
 def spell_convolutions(model):
-    """The model with convolutions as IREE lowers them well."""
+    """The model with convolutions in forms that IREE lowers well."""
     old = any(each.domain in ("", "ai.onnx") and each.version < 13  # axes are no input yet
               for each in model.opset_import)
     return model if old or is_large(model) else widen(ungroup(model))

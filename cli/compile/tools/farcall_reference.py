@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reference answers: farcall_reference.py FILE DOCUMENT OUTPUT [given]
+"""Computes the results of a reference: farcall_reference.py FILE DOCUMENT OUTPUT [given]
 
-FILE is an ONNX model, which onnxruntime runs or else onnx's own evaluator, or an .npz
-with arguments and results. DOCUMENT is {"function": the signature, "call": a call
-document}, which gives the shapes of the arguments, and with `given` their values. OUTPUT
-becomes {"call": a call document, "results": [...], "by": who answered}.
+FILE is an ONNX model, which onnxruntime runs or, without it, onnx's own evaluator; or an
+.npz with arguments and results. DOCUMENT is {"function": the signature, "call": a call
+document}: the call gives the shapes of the arguments, and with `given` also their values.
+OUTPUT becomes {"call": a call document, "results": [...], "by": the reference's name}.
 """
 import base64
 import json
@@ -19,7 +19,7 @@ INSTALL = "pip install onnxruntime numpy"
 
 
 def plain(array):
-    """Nested lists as farcall writes them."""
+    """The array as nested lists, as farcall writes them."""
     array = numpy.asarray(array)
     if array.dtype.kind == "c":
         array = numpy.stack([array.real, array.imag], -1)
@@ -46,7 +46,8 @@ def values_of(call, names):
 
 
 def drawn(shape, dtype, random):
-    """Values that every model takes: an integer may be the number of something."""
+    """Random values that every model accepts: an integer may be an index, so it is 0 or
+    1."""
     if dtype.kind == "b":
         return random.integers(0, 2, shape).astype(dtype)
     if dtype.kind in "iu":
@@ -76,7 +77,7 @@ def arguments_of(model, document, given):
 
 
 def array_of(value, dtype):
-    """A value of a call: nested lists, or what says its shape."""
+    """An array from a value of a call: nested lists, or an object with a shape."""
     if not isinstance(value, dict):
         return numpy.array(value, dtype)
     flat = (numpy.frombuffer(base64.b64decode(value["b64"]), dtype) if "b64" in value
@@ -85,7 +86,8 @@ def array_of(value, dtype):
 
 
 def run_model(path, arguments):
-    """(results, who made them). onnxruntime has not all that ONNX has."""
+    """(results, the name of the runtime). If onnxruntime is missing or fails, onnx's own
+    evaluator is used: onnxruntime does not have all operators of ONNX."""
     import onnx
     try:
         import onnxruntime
@@ -101,7 +103,8 @@ def run_model(path, arguments):
 
 
 def label_numbers(results, model):
-    """Labels that are texts, as the numbers of their classes; lists of dicts as rows."""
+    """The results as farcall gives them: labels that are texts become the numbers of
+    their classes, and lists of dicts become rows."""
     from onnx import helper
     names = []
     for node in model.graph.node:
@@ -132,7 +135,8 @@ def of_model(path, document, given):
 # An .npz
 
 def pick(arrays, names, prefixes, count, what):
-    """The arrays of these names, else those of the form PREFIX0, PREFIX1 and so on."""
+    """The arrays with these names; if not all exist, those named PREFIX0, PREFIX1 and so
+    on."""
     if names and all(name in arrays for name in names):
         return [arrays[name] for name in names]
     for prefix in prefixes:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -DFROM=FOLDER -DTO=FILE -P pack.cmake: writes the scripts of FOLDER to FILE, as
-# compile/script.c includes them, a row each:
+# cmake -DFROM=FOLDER -DTO=FILE -P pack.cmake: writes the scripts of FOLDER to FILE, which
+# compile/script.c includes, one row each:
 #   FC_COMPILE_SCRIPT("NAME", bytes when unpacked, its bytes as gzip)
 include(${CMAKE_CURRENT_LIST_DIR}/../../../cmake/Gzip.cmake)
 get_filename_component(folder ${TO} DIRECTORY)
