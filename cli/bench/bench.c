@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall bench: a load on one function of a server, from the command line to the
-// report. Progress is one line on standard error, if that is a terminal.
+// farcall bench: runs a load on one function of a server, from the command line to the
+// report. Shows progress as one line on standard error, if that is a terminal.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 #define DOCUMENT_LIMIT ((size_t)64 << 20)
 #define CONNECTIONS_DEFAULT 16
-#define CONNECTIONS_OPEN 128  // an open loop seldom needs so many
+#define CONNECTIONS_OPEN 128  // for an open loop; it seldom needs all
 #define RATE_MAX 1e7
 #define DURATION_MAX_NS 8.64e13  // a day
 
@@ -32,7 +32,7 @@ typedef struct fc_bench_t {
   size_t step_count;
   size_t step_limit;
   fc_bench_point_t curve[FC_BENCH_STEPS_MAX];
-  size_t curve_count;  // connections that are asked for, 0: the plan's alone
+  size_t curve_count;  // numbers of connections to try; 0: only the plan's
 } fc_bench_t;
 
 // ---------------------------------------------------------------------------
@@ -124,7 +124,7 @@ static int by_connections(const void *a, const void *b) {
              : one->connections > other->connections;
 }
 
-// Of --concurrency=N,N…, in order, as a curve is drawn.
+// Reads --concurrency=N,N… and sorts the numbers, because they become a curve.
 static int take_curve(fc_bench_t *bench) {
   const char *text = fc_args_get(bench->args, FC_OPTION_CONCURRENCY, "");
   if (!strchr(text, ',')) return FC_EXIT_OK;
@@ -206,8 +206,8 @@ static fc_status_t run_load(fc_bench_t *bench, fc_error_t *err) {
   return status;
 }
 
-// Where the text for people goes: to standard error if --save=- writes the JSON to
-// standard output.
+// Returns the stream for people: standard error if --save=- writes the JSON to standard
+// output.
 static FILE *stream_of(const fc_args_t *args) {
   const char *path = fc_args_get(args, FC_OPTION_SAVE, "");
   return strcmp(path, "-") == 0 ? stderr : stdout;
@@ -243,8 +243,7 @@ static fc_status_t try_rate(fc_bench_t *bench, double rate,
   return FC_OK;
 }
 
-// Leaves in the result what was measured at the best rate, or at the last one when no
-// rate meets the goals.
+// The result is that of the best rate; if no rate meets the goals, that of the last one.
 static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
   FILE *stream = stream_of(bench->args);
   fc_bench_verdict_t verdict;
@@ -275,7 +274,7 @@ static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Throughput over concurrency
 
-// Leaves in the result the load that was answered most, with the errors of all.
+// The result is that of the load with the most answers, with the errors of all loads.
 static fc_status_t run_curve(fc_bench_t *bench, fc_error_t *err) {
   FILE *stream = stream_of(bench->args);
   const size_t wanted = bench->curve_count;
@@ -330,7 +329,7 @@ static fc_status_t save_page(const fc_args_t *args,
   return status;
 }
 
-// Writes the JSON where --save says, and the page made of it where --html says.
+// Writes the JSON to the file of --save, and a page made from it to the file of --html.
 static fc_status_t save(const fc_args_t *args, fc_str_t json, fc_error_t *err) {
   const char *path = fc_args_get(args, FC_OPTION_SAVE, NULL);
   fc_bench_document_t document;
@@ -407,7 +406,7 @@ static int run(fc_bench_t *bench) {
 }
 
 // ---------------------------------------------------------------------------
-// Two results
+// Comparing two results
 
 static fc_status_t read_result(const fc_args_t *args, const char *path,
                                fc_bench_document_t *out_document,

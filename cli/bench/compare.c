@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results side by side. A difference is told when the intervals of 95 % do not meet.
-// The intervals do not cover how the machine changes from one run to the next, so runs
-// that alternate say more.
+// Two results side by side. A difference is reported if the 95 % intervals do not
+// overlap. The intervals do not include how the machine changes from run to run, so
+// alternating runs say more.
 #include "bench/compare.h"
 
 #include "bench/report.h"
 #include "cli.h"
 
-// Names the arguments for people, who cannot tell them by a digest; "" if the file does
-// not say which these were.
+// Returns a name of the arguments for people, who cannot compare digests; "" if the file
+// has none.
 static const char *input_of(const fc_bench_document_t *document) {
   const char *example = fc_bench_text(document->root, "example");
   return *example ? example : fc_bench_text(document->root, "input");
@@ -33,7 +33,7 @@ static fc_status_t check_input(const fc_bench_document_t *old,
                  input_of(old), input_of(new));
 }
 
-// Fails if both say something, and not the same.
+// Fails if both files have a text for `key`, and the texts differ.
 static fc_status_t check_text(const fc_bench_document_t *old,
                               const fc_bench_document_t *new, const char *key,
                               fc_error_t *err) {
@@ -67,14 +67,15 @@ fc_status_t fc_bench_check_alike(const fc_bench_document_t *old,
   const bool same_protocol = !strcmp(fc_bench_text(old->root, "protocol"),
                                      fc_bench_text(new->root, "protocol"));
   FC_TRY(check_text(old, new, "loop", err));
-  // What several runs found is a figure of theirs.
+  // If both runs searched for the number of connections or the rate, it is a result and
+  // may differ.
   if (!searched(old, "curve") || !searched(new, "curve")) {
     FC_TRY(check_number(old, new, "connections", err));
   }
   if (!searched(old, "steps") || !searched(new, "steps")) {
     FC_TRY(check_number(old, new, "rate", err));
   }
-  // Another protocol writes the same arguments in another way.
+  // Another protocol writes the same arguments differently.
   return same_protocol ? check_input(old, new, err) : FC_OK;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the document of a load. Files come from elsewhere: what is not there, or is no
-// number, counts as 0.
+// Reads the document of a load. The file may come from elsewhere: what is missing, or is
+// not a number, counts as 0.
 #include "bench/document.h"
 
 #include "bench/histogram.h"
@@ -37,7 +37,7 @@ void fc_bench_document_deinit(fc_bench_document_t *document) {
   yyjson_doc_free(document->doc);
 }
 
-// The upper end of the bucket with the value of this rank, counted from 1.
+// Returns the upper end of the bucket that has the value of this rank, counted from 1.
 static double value_at(yyjson_val *latency, double rank) {
   yyjson_val *buckets = yyjson_obj_get(latency, "buckets"), *bucket;
   size_t index, count;

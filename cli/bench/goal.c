@@ -137,7 +137,7 @@ bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
                           const fc_load_result_t *result) {
   const double figure = fc_bench_goal_figure(goal, result);
   if (!fc_bench_goal_is_known(goal, result)) return false;
-  // No answer is no good latency.
+  // Without any answer, no goal for a latency is met.
   if (!result->latency.count) return false;
   return goal->above ? figure > goal->limit : figure < goal->limit;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The histogram of a load. A value keeps its 8 highest bits: the bucket is how far
-// they were shifted down, times 128, and the bits.
+// The histogram of a load. A bucket has the values with the same 8 highest bits. Its
+// index is 128 times the shift that leaves these 8 bits, plus the 8 bits.
 #include "bench/histogram.h"
 
 static size_t find_bucket(uint64_t value_ns) {
@@ -37,7 +37,7 @@ void fc_bench_histogram_record(fc_bench_histogram_t *histogram,
 }
 
 bool fc_bench_is_known(double count, double share) {
-  // Shares such as 0.9999 are a little less or more than they say.
+  // As a double, a share such as 0.9999 is not exact.
   return share <= 0.5 || count * (1 - share) >= 10 - 1e-6;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A log-linear histogram of nanoseconds, as HdrHistogram has them: 128 buckets
-// for each power of two, so that a value is known within 0.8 %, from 1 ns to
-// 36 minutes. Recording is a few instructions and allocates nothing.
+// A log-linear histogram of nanoseconds, like HdrHistogram: it has 128 buckets for each
+// power of two, so a value is known within 0.8 %, from 1 ns to 36 minutes. Recording
+// takes a few instructions and allocates nothing.
 #ifndef FARCALL_CLI_BENCH_HISTOGRAM_H_
 #define FARCALL_CLI_BENCH_HISTOGRAM_H_
 
@@ -21,21 +21,21 @@ typedef struct fc_bench_histogram_t {
   uint64_t buckets[FC_BENCH_HISTOGRAM_BUCKETS];
 } fc_bench_histogram_t;
 
-// A zeroed histogram is empty. What is longer than the last bucket counts there, but
-// max_ns and sum_ns have all of it.
+// Records a value. A zeroed histogram is empty. A value above the last bucket is counted
+// in that bucket, but max_ns and sum_ns contain it unchanged.
 void fc_bench_histogram_record(fc_bench_histogram_t *histogram,
                                uint64_t value_ns);
 // Records the value `count` times; `count` is not 0.
 void fc_bench_histogram_record_many(fc_bench_histogram_t *histogram,
                                     uint64_t value_ns, uint64_t count);
 
-// The longest time that counts in bucket `index`.
+// Returns the longest time that is counted in bucket `index`.
 uint64_t fc_bench_histogram_upper(size_t index);
 
-// Whether so many values are enough for this quantile: ten of them lie beyond it.
+// Are `count` values enough for this quantile? Ten of them must be above it.
 bool fc_bench_is_known(double count, double share);
-// The upper end of the bucket in which the value at `share` (0 to 1) of all values, in
-// their order, lies; at most max_ns. 0 when there are no values.
+// Returns the quantile `share` (0 to 1): the upper end of the bucket with that value, at
+// most max_ns. 0: there are no values.
 uint64_t fc_bench_histogram_quantile(const fc_bench_histogram_t *histogram,
                                      double share);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of a load: figures, latency by percentile, answers and latency over time,
-// the rates that were tried.
+// The page of a load: figures, latency by percentile, answers and latency over time, and
+// the rates that --steps tried.
 #include "bench/html.h"
 
 #include <math.h>
@@ -70,7 +70,7 @@ static fc_status_t put_texts(const fc_bench_document_t *documents, size_t count,
   return put(sink, "</tr>\n", err);
 }
 
-// What was measured, where, when and with what.
+// Writes what was measured, when, where and how.
 static fc_status_t put_circumstances(const fc_bench_document_t *documents,
                                      size_t count, fc_sink_t *sink,
                                      fc_error_t *err) {
@@ -91,7 +91,7 @@ static fc_status_t put_circumstances(const fc_bench_document_t *documents,
 // ---------------------------------------------------------------------------
 // Sentences
 
-// Of one run: what the figures come to.
+// Writes a summary of one run's figures.
 static fc_status_t put_verdict(const fc_bench_document_t *document,
                                fc_sink_t *sink, fc_error_t *err) {
   yyjson_val *errors = yyjson_obj_get(document->root, "errors");
@@ -119,7 +119,7 @@ static fc_status_t put_verdict(const fc_bench_document_t *document,
   return put(sink, "; none went wrong.</p>\n", err);
 }
 
-// Why the figures may not hold elsewhere, or at all.
+// Writes why the figures may be wrong, or not valid elsewhere.
 static fc_status_t put_caveats(const fc_bench_document_t *document,
                                fc_sink_t *sink, fc_error_t *err) {
   yyjson_val *root = document->root;
@@ -194,15 +194,16 @@ static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
 // ---------------------------------------------------------------------------
 // Plots
 
-// Latency by percentile: x is how many nines, so that the tail is as wide as the
-// rest.
+// Latency by percentile. x is the number of nines, so that the tail gets as much room as
+// the rest.
 static size_t percentiles(const fc_bench_document_t *document,
                           fc_plot_point_t *points) {
   yyjson_val *latency = yyjson_obj_get(document->root, "latency");
   const double answers = fc_bench_number(latency, "count");
   size_t count = 0;
   if (!(answers > 0)) return 0;
-  // As far as fc_bench_is_known of them, where there are more than a few.
+  // Up to the last percentile that fc_bench_is_known accepts, if there are more than a
+  // few answers.
   const double most = log10(answers > 100 ? answers / 10 : answers);
   for (double nines = 0; count < POINTS_MAX; nines += NINES_STEP) {
     const double x = nines < most ? nines : most;
@@ -225,7 +226,8 @@ static size_t over_time(const fc_bench_document_t *document, const char *key,
   return used;
 }
 
-// `key` of the slices, or NULL for the percentiles.
+// Gives the points of a plot: `key` of the slices, or latency by percentile if `key` is
+// NULL.
 static size_t series(const fc_bench_document_t *document, const char *key,
                      fc_plot_point_t *points) {
   return key ? over_time(document, key, points) : percentiles(document, points);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results as one HTML page that needs nothing else: no script, no other file.
+// Results as one HTML page. It has no script and needs no other file.
 #ifndef FARCALL_CLI_BENCH_HTML_H_
 #define FARCALL_CLI_BENCH_HTML_H_
 

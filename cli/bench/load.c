@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of a load: connections, their schedule, and what is recorded. A small
-// request is one send, a small answer one recv and one pass of its parser, whose callback
-// compares the body as it comes. The schedule waits on a timerfd, because time-outs of
-// epoll are milliseconds.
+// The loop of a load: connections, their schedule, and the records. A line is a
+// connection. A small request is one send; a small answer is one recv and one pass of the
+// parser, whose callback compares the body as it arrives. The schedule uses a timerfd,
+// because epoll's time-outs are in milliseconds.
 #include "bench/talk.h"
 
 #include <errno.h>
@@ -20,37 +20,37 @@
 #define MS 1000000ull
 #define SECOND 1000000000ull
 #define DRAIN_MAX_NS \
-  (5 * SECOND)               // for answers that are due when the load ends
-#define GRACE_NS (200 * MS)  // to send what was due before that
-#define RETRY_NS (10 * MS)   // between attempts to connect
+  (5 * SECOND)               // to wait for answers that are missing at the end
+#define GRACE_NS (200 * MS)  // to send requests that were due before the end
+#define RETRY_NS (10 * MS)   // between two attempts to connect
 #define LATE_NS MS
 #define SLICE_MIN_NS (100 * MS)
-#define SLICES 100u  // of a long load
+#define SLICES 100u  // in a long load
 #define SAMPLED_EACH 100u
-#define DISTINCT 256u  // values that differ by less than one in so many are one
+#define DISTINCT 256u  // values that differ by less than 1/256 count as equal
 #define EVENTS 256
 #define FILES_SPARE 16
 #define BLOCK (64u << 10)
 
 typedef enum fc_line_state_t {
-  LINE_DOWN,        // to be connected at retry_ns
-  LINE_CONNECTING,  // until it can be written
+  LINE_DOWN,        // will be connected at retry_ns
+  LINE_CONNECTING,  // until the socket can be written
   LINE_IDLE,
-  LINE_SENDING,  // until the rest can be written
+  LINE_SENDING,  // until the rest of the request can be written
   LINE_WAITING,  // for the answer
 } fc_line_state_t;
 
-// A connection and the request that is on it.
+// A connection and its current request.
 typedef struct fc_line_t {
   fc_talk_t *talk;
   struct fc_line_t *next_idle;
   fc_line_state_t state;
-  bool waits;  // until it can be written
+  bool waits;  // until the socket can be written
   fc_wire_t wire;
   uint64_t due_ns;
   uint64_t sent_ns;
-  uint64_t idle_ns;   // since when
-  uint64_t retry_ns;  // when down
+  uint64_t idle_ns;   // since then it is idle
+  uint64_t retry_ns;  // when it is down
 } fc_line_t;
 
 typedef struct load_t {
@@ -63,12 +63,12 @@ typedef struct load_t {
   uint64_t start_ns;  // of the schedule
   uint64_t begin_ns;  // of the measurement
   uint64_t end_ns;
-  uint64_t drain_ns;  // from then on answers are waited for so long
+  uint64_t drain_ns;  // after end_ns, how long to wait for answers
   double gap_ns;      // between requests; 0: closed loop
   uint64_t issued;    // requests
-  uint32_t busy;      // lines that wait or send
+  uint32_t busy;      // lines that send or wait for an answer
   uint32_t down;
-  fc_line_t *idle_first;  // the longest idle
+  fc_line_t *idle_first;  // the one that has been idle longest
   fc_line_t *idle_last;
   fc_load_slice_t slice;  // being filled
   uint64_t slice_ns;
@@ -87,7 +87,7 @@ static void on_interrupt(int number) {
 }
 
 // ---------------------------------------------------------------------------
-// What is recorded
+// Recording
 
 static bool is_measured(const load_t *load, uint64_t due_ns) {
   return due_ns >= load->begin_ns && due_ns < load->end_ns;
@@ -122,8 +122,8 @@ static void close_slice(load_t *load) {
 // ---------------------------------------------------------------------------
 // Lines
 
-// False when the kernel has no room to watch one more descriptor: a line that is
-// watched already has its room.
+// False: the kernel has no memory to watch one more descriptor. watch_line cannot fail,
+// because that memory is already there.
 static bool add_line(load_t *load, fc_line_t *line, uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = line};
   return epoll_ctl(load->poll, EPOLL_CTL_ADD, line->wire.file, &event) == 0;
@@ -164,8 +164,8 @@ static void go_down(load_t *load, fc_line_t *line, uint64_t retry_ns) {
   load->down++;
 }
 
-// Counts the request on the line as broken, and has the line connected again after
-// RETRY_NS: the next attempt may fail at once, too.
+// Counts the line's request as broken. The line is connected again after RETRY_NS,
+// because the next attempt may also fail at once.
 static void break_line(load_t *load, fc_line_t *line) {
   const uint64_t now_ns = fc_clock_ns();
   if (now_ns >= load->begin_ns) {
@@ -175,8 +175,8 @@ static void break_line(load_t *load, fc_line_t *line) {
   go_down(load, line, now_ns + RETRY_NS);
 }
 
-// Sends what there is to send, until the kernel takes no more. An idle line has what its
-// protocol says by itself.
+// Sends until everything is sent or the kernel accepts no more. On an idle line, the
+// protocol itself may have something to send.
 static void send_rest(load_t *load, fc_line_t *line) {
   fc_str_t *left = &line->talk->left;
   ssize_t sent = 0;
@@ -217,7 +217,7 @@ static bool must_compare(const load_t *load) {
   return true;
 }
 
-// Sends the request over a line that is in no list.
+// Sends a request over a line that is not in the list of idle lines.
 static void fire(load_t *load, fc_line_t *line, uint64_t due_ns,
                  uint64_t now_ns) {
   line->due_ns = due_ns;
@@ -230,7 +230,7 @@ static void fire(load_t *load, fc_line_t *line, uint64_t due_ns,
   else break_line(load, line);
 }
 
-// The line is free: in a closed loop it sends again at once.
+// Called when the line is free. In a closed loop it sends again at once.
 static void release(load_t *load, fc_line_t *line, uint64_t now_ns) {
   if (load->gap_ns == 0 && now_ns < load->end_ns) {
     fire(load, line, now_ns, now_ns);
@@ -260,7 +260,7 @@ static void connect_line(load_t *load, fc_line_t *line) {
   if (file < 0 ||
       (connect(file, (struct sockaddr *)&load->address, load->address_size) &&
        errno != EINPROGRESS)) {
-    // The queue of a Unix socket may be full.
+    // The queue of a Unix socket may be full. That is not an error.
     if (family == AF_UNIX && errno == EAGAIN) {
       go_down(load, line, fc_clock_ns() + RETRY_NS);
     } else {
@@ -273,8 +273,8 @@ static void connect_line(load_t *load, fc_line_t *line) {
   }
 }
 
-// Is the line connected? If so, and the server speaks TLS, prepares TLS over it; false
-// if that fails, too.
+// Is the line connected? If so, prepares TLS for a server that needs it. False: not
+// connected, or TLS failed.
 static bool is_connected(load_t *load, fc_line_t *line) {
   const fc_remote_t *server = load->plan->server;
   int reason = 0;
@@ -327,7 +327,7 @@ static void judge(load_t *load, fc_line_t *line) {
   record(load, line, now_ns);
 }
 
-// The whole answer is there.
+// Called when the answer is complete.
 static void take_answer(load_t *load, fc_line_t *line) {
   judge(load, line);
   if (line->talk->closes) {
@@ -338,8 +338,8 @@ static void take_answer(load_t *load, fc_line_t *line) {
   release(load, line, fc_clock_ns());
 }
 
-// Takes one block; epoll tells when there is more. An endless answer therefore keeps
-// neither the other lines nor the end of the load waiting.
+// Receives only one block; epoll reports if there is more. So an endless answer delays
+// neither the other lines nor the end of the load.
 static void receive_block(load_t *load, fc_line_t *line) {
   const ssize_t got =
       fc_wire_recv(&line->wire, load->block, sizeof load->block);
@@ -357,8 +357,8 @@ static void receive_block(load_t *load, fc_line_t *line) {
   else send_rest(load, line);
 }
 
-// Takes a block, and then what TLS has decrypted already, the rest of one record: epoll
-// does not tell of that.
+// Receives a block, and then the rest of the TLS record, which is already decrypted:
+// epoll would not report it.
 static void receive(load_t *load, fc_line_t *line) {
   do {
     receive_block(load, line);
@@ -383,7 +383,7 @@ static uint64_t due(const load_t *load, uint64_t request) {
   return load->start_ns + (uint64_t)((double)request * load->gap_ns);
 }
 
-// Sends what is due, as long as lines are idle.
+// Sends all requests that are due, as long as there are idle lines.
 static void issue(load_t *load, uint64_t now_ns) {
   while (load->gap_ns > 0 && load->idle_first) {
     const uint64_t due_ns = due(load, load->issued);
@@ -397,7 +397,7 @@ static void issue(load_t *load, uint64_t now_ns) {
   }
 }
 
-// Connects the lines whose time has come, and says when the next one's does.
+// Connects the lines whose time has come, and returns the time of the next one.
 static uint64_t revive(load_t *load, uint64_t now_ns) {
   uint64_t next_ns = UINT64_MAX;
   for (uint32_t i = 0; load->down && i < load->plan->connections; i++) {
@@ -420,8 +420,8 @@ static void arm(load_t *load, uint64_t at_ns) {
   timerfd_settime(load->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-// While requests are sent: in an open loop a little longer than they are due, because
-// this program may have been late.
+// True while requests are sent. In an open loop, a request that was due before the end
+// may still be sent up to GRACE_NS after it, because this program may have been late.
 static bool is_sending(const load_t *load, uint64_t now_ns) {
   if (now_ns < load->end_ns) return true;
   return load->gap_ns > 0 && now_ns < load->end_ns + GRACE_NS &&
@@ -437,7 +437,7 @@ static bool is_over(load_t *load, uint64_t now_ns) {
   return !load->busy || now_ns >= load->end_ns + load->drain_ns;
 }
 
-// When something must be done although no line has news.
+// Returns when something must be done, even if no socket is ready before.
 static uint64_t next_time(const load_t *load, uint64_t now_ns,
                           uint64_t retry_ns) {
   uint64_t next_ns = load->begin_ns + load->slice.end_ns;
@@ -475,7 +475,7 @@ static void run(load_t *load) {
 }
 
 // ---------------------------------------------------------------------------
-// Beginning and end
+// Beginning and end of a load
 
 static fc_status_t open_lines(load_t *load, fc_error_t *err) {
   for (uint32_t i = 0; i < load->plan->connections; i++) {
@@ -494,8 +494,8 @@ static fc_status_t open_lines(load_t *load, fc_error_t *err) {
   return FC_OK;
 }
 
-// Lets this process have as many descriptors as the lines and a few others need, if it
-// may: the usual limit is 1024 for programs that ask for no more.
+// Raises this process's limit of descriptors to what the lines and a few others need, as
+// far as it is allowed. The usual limit is 1024.
 static void allow_files(uint32_t lines) {
   struct rlimit limit;
   const rlim_t wanted = lines + FILES_SPARE;
@@ -534,8 +534,8 @@ static void begin(load_t *load) {
   }
 }
 
-// Requests that were due and not sent. There may be 10^11 of them, so those whose
-// latencies the histogram hardly tells apart count as the longest of them.
+// Records requests that were due and not sent. There may be 10^11 of them, so a group
+// whose latencies differ by less than 1/DISTINCT is recorded with its longest.
 static void record_unsent(load_t *load) {
   fc_load_result_t *result = load->result;
   if (load->gap_ns == 0) return;
@@ -553,8 +553,8 @@ static void record_unsent(load_t *load) {
   }
 }
 
-// What was due and has no answer counts with the time it has waited: to leave it out
-// would hide the worst latencies.
+// A request without an answer is recorded with the time it has waited so far. Without it,
+// the worst latencies would be missing.
 static void record_unanswered(load_t *load) {
   fc_load_result_t *result = load->result;
   const uint64_t now_ns = fc_clock_ns();

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// The value of the first line "model name : …" of /proc/cpuinfo.
+// Reads the value of the first line "model name : …" of /proc/cpuinfo.
 static void read_model(char *out, size_t size) {
   char line[512];
   FILE *file = fopen("/proc/cpuinfo", "re");

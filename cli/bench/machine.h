@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where and when a load was made: figures of one machine say little about another.
+// Which machine made the load, and when. Figures of one machine say little about another.
 #ifndef FARCALL_CLI_BENCH_MACHINE_H_
 #define FARCALL_CLI_BENCH_MACHINE_H_
 
 #include "farcall/base.h"
 
 typedef struct fc_bench_machine_t {
-  char cpu[128];        // its model; "" when the system does not say
+  char cpu[128];        // the model; "": the system does not say
   unsigned processors;  // that are online
   char kernel[160];     // "Linux 6.1.0"
   char date[24];        // UTC, RFC 3339

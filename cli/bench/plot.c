@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plots of 720 by 260 units. A value that is no number, or lies outside of the range, is
-// drawn at the edge of the range: whatever a file says, the picture stays valid.
+// Plots of 720 by 260 units. A value that is not a number, or is out of range, is drawn
+// at the edge of the range. So the picture is valid whatever a file contains.
 #include "bench/plot.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ void fc_plot_include(fc_plot_t *plot, const fc_plot_point_t *points,
   }
 }
 
-// The distance of marks: 1, 2 or 5 and zeros, for at most six of them.
+// Returns the distance of marks: 1, 2 or 5 times a power of ten, for at most six marks.
 static double round_step(double span) {
   const double unit = pow(10, floor(log10(span / 5)));
   if (unit * 5 >= span) return unit;

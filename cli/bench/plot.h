@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plots as inline SVG: axes, their marks, lines. Colours are classes of the page.
+// Plots as inline SVG: axes with marks, lines and dots. The page's style sheet has the
+// colours, as classes.
 #ifndef FARCALL_CLI_BENCH_PLOT_H_
 #define FARCALL_CLI_BENCH_PLOT_H_
 
@@ -25,14 +26,14 @@ typedef struct fc_plot_t {
 void fc_plot_include(fc_plot_t *plot, const fc_plot_point_t *points,
                      size_t count);
 
-// Begins the SVG: frame, title and the marks of y. Rounds the range of y.
+// Begins the SVG: frame, title and the marks of the y axis. Rounds the range of y.
 fc_status_t fc_plot_begin(fc_plot_t *plot, fc_error_t *err);
-// A mark of x.
+// Adds a mark to the x axis.
 fc_status_t fc_plot_mark(const fc_plot_t *plot, double x, const char *label,
                          fc_error_t *err);
-// Marks of x at round numbers.
+// Adds marks at round numbers to the x axis.
 fc_status_t fc_plot_marks(const fc_plot_t *plot, fc_error_t *err);
-// Series `index`, which decides the colour.
+// Draws the line of series `index`. The index selects the colour.
 fc_status_t fc_plot_line(const fc_plot_t *plot, size_t index,
                          const fc_plot_point_t *points, size_t count,
                          fc_error_t *err);

@@ -75,7 +75,8 @@ static void print_goals(const fc_bench_report_t *report, FILE *stream) {
   }
 }
 
-// Arguments that nobody gave are zeros, which are quicker than others.
+// Prints where the arguments come from. Without a choice of the user they are zeros,
+// which may be faster than other values.
 static void print_input(const fc_bench_report_t *report, FILE *stream) {
   if (*report->example) {
     fputs("  input     the example '", stream);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What came of a load: as a few lines for people, and as the JSON document that
-// --save writes, and that the HTML report and --compare are made of.
+// The result of a load: as a few lines for people, and as the JSON document that --save
+// writes. The HTML report and --compare use that document.
 #ifndef FARCALL_CLI_BENCH_REPORT_H_
 #define FARCALL_CLI_BENCH_REPORT_H_
 
@@ -11,19 +11,19 @@
 #include "bench/machine.h"
 #include "page.h"
 
-// One rate that was tried by --steps.
+// One rate that --steps has tried.
 typedef struct fc_bench_step_t {
-  double rate;  // that was asked for; 0: a closed loop, which finds the most
+  double rate;      // the requested rate; 0: a closed loop, for the maximum
   double answered;  // a second
   uint64_t p50_ns;
   uint64_t p99_ns;
   uint64_t max_ns;
-  fc_bench_verdict_t verdict;  // of all goals, and the rate
+  fc_bench_verdict_t verdict;  // for all goals, and the rate
 } fc_bench_step_t;
 
 #define FC_BENCH_STEPS_MAX 32u
 
-// A closed loop of so many connections, of several.
+// One of several closed loops: its number of connections, and what was measured.
 typedef struct fc_bench_point_t {
   uint32_t connections;
   double answered;  // a second
@@ -35,16 +35,16 @@ typedef struct fc_bench_point_t {
 
 typedef struct fc_bench_report_t {
   const char *server;
-  const char *target;  // the path that was asked
+  const char *target;  // the path of the requests
   const char *protocol;
   const char *verify;
   const char
-      *input;  // "given", "example" or "metadata": what the arguments are of
-  const char *example;  // the name of the one that was sent, or ""
+      *input;  // source of the arguments: "given", "example" or "metadata"
+  const char *example;  // the name of the example that was sent; "": none
   const char *input_sha256;
   size_t input_size;
-  const fc_bench_machine_t *machine;  // that made the load
-  bool same_machine;                  // the server runs there, too
+  const fc_bench_machine_t *machine;  // which made the load
+  bool same_machine;                  // the server runs on the same machine
   const fc_load_plan_t *plan;
   const fc_load_result_t *result;
   const fc_bench_goal_t *goals;
@@ -52,7 +52,7 @@ typedef struct fc_bench_report_t {
   const fc_bench_step_t *steps;
   size_t step_count;
   const fc_bench_point_t *curve;  // throughput over concurrency
-  size_t curve_count;             // 0: one concurrency was asked for
+  size_t curve_count;             // 0: only one concurrency was requested
 } fc_bench_report_t;
 
 void fc_bench_print(const fc_bench_report_t *report, FILE *stream);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The request of a load. Arguments come from the command line as for `farcall call`;
-// else from the function's example, which a farcalld has, or from the metadata of
-// the model, which every server of the Open Inference Protocol has.
+// The request of a load. Arguments come from the command line as for `farcall call`.
+// Without them they come from the function's example, if the server is a farcalld, or
+// from the metadata of the model, which every server of the Open Inference Protocol has.
 #include "bench/request.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define DOCUMENT_LIMIT ((size_t)256 << 20)
 
 // ---------------------------------------------------------------------------
-// A document from metadata
+// A document made from metadata
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -78,9 +78,9 @@ static fc_status_t put_inputs(yyjson_val *metadata, fc_sink_t *sink,
   return put(sink, "]}", err);
 }
 
-// The document of a call by the Open Inference Protocol, made from the metadata of a
-// model: zeros, or empty texts, with 1 for each dim that is not fixed. data is NULL
-// when this is no metadata, or the tensors would have more than 16 Mi elements.
+// Makes the document of a call by the Open Inference Protocol from the metadata of a
+// model: zeros, or empty texts, with 1 for each dynamic dim. Data is NULL if this is not
+// metadata, or the tensors would have more than 16 Mi elements.
 static fc_str_t make_oip_document(fc_arena_t *arena, yyjson_val *metadata) {
   fc_error_t err;
   fc_text_t text;
@@ -95,15 +95,15 @@ static fc_str_t make_oip_document(fc_arena_t *arena, yyjson_val *metadata) {
 }
 
 // ---------------------------------------------------------------------------
-// Which request
+// Choosing the request
 
 static bool is_given(const fc_args_t *args) {
   return fc_args_has(args, FC_OPTION_INPUT) ||
          fc_args_has(args, FC_OPTION_JSON);
 }
 
-// The name of the example that is sent: that of the command line, else of the function's
-// first. "": it has none.
+// Gives the name of the example to send: that of the command line, otherwise the
+// function's first. "": the function has none.
 static int name_example(const fc_args_t *args, const char *target,
                         const char **out_name) {
   fc_reply_t answer;
@@ -188,7 +188,8 @@ static fc_status_t make_message(const fc_args_t *args,
   return FC_OK;
 }
 
-// What each answer must be: that of this first call, or the file's content.
+// Decides what every answer must be: the answer of this first call, or the content of the
+// file of --expected.
 static int expect(const fc_args_t *args, fc_bench_request_t *request,
                   fc_str_t answer) {
   fc_error_t err;
@@ -219,7 +220,7 @@ static void note_input(const fc_args_t *args, fc_bench_request_t *request,
 // ---------------------------------------------------------------------------
 // gRPC
 
-// An answer as it comes: its message with the head.
+// Returns the message as it arrives, with its head.
 static fc_str_t put_head(fc_arena_t *arena, fc_str_t message) {
   const size_t size = FC_RPC_HEAD + message.size;
   unsigned char *bytes = fc_arena_alloc(arena, size, 1);
@@ -232,7 +233,7 @@ static fc_str_t put_head(fc_arena_t *arena, fc_str_t message) {
   return fc_str_make((const char *)bytes, size);
 }
 
-// The message of the request, in the arena.
+// Makes the message of the request, in the arena.
 static int make_request(const fc_args_t *args, fc_rpc_model_t *model,
                         fc_str_t *out_message) {
   fc_error_t err;

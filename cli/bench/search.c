@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Halving: between the highest rate that was kept and the lowest that was not.
+// Halves the range between the highest rate that met the goals and the lowest that did
+// not.
 #include "bench/search.h"
 
-// The search goes up to so many times the rate of the closed loop, because one run may
+// The search goes up to this many times the rate of the closed loop, because one run may
 // measure a little less than the server can do.
 #define MARGIN 1.1
 

@@ -9,7 +9,7 @@ typedef struct fc_http_t {
 } fc_http_t;
 
 // ---------------------------------------------------------------------------
-// Of each kind
+// For both protocols
 
 void fc_talk_begin(fc_talk_t *talk, bool compares) {
   talk->received = 0;
@@ -71,7 +71,7 @@ static int on_complete(llhttp_t *parser) {
   if (parser->status_code < 200) return 0;  // 100 Continue and the like
   talk->done = true;
   talk->asked = false;
-  // An answer that did not wait for the whole request leaves the rest of it unsent.
+  // If the server answered before it had the whole request, the rest is not sent.
   talk->closes = !llhttp_should_keep_alive(parser) || talk->left.size;
   return 0;
 }
