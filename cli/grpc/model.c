@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model's metadata say what its inputs and outputs are; documents are read and printed
-// by them as a farcalld would.
+// The model's metadata describe its inputs and outputs. With them, documents are read and
+// printed as farcalld would do it.
 #include "grpc/model.h"
 
 #include <stddef.h>
@@ -39,7 +39,7 @@ int fc_rpc_strange(const fc_remote_t *server, const fc_error_t *err) {
                      server->url, err->message);
 }
 
-// What a farcalld alone has, and over HTTP.
+// Refuses options that need a farcalld and HTTP.
 int fc_rpc_check_options(const fc_args_t *args) {
   static const struct {
     int option;
@@ -84,7 +84,7 @@ static fc_status_t add_dim(fc_echo_tensor_t *tensor, uint64_t dim,
   return FC_OK;
 }
 
-// TensorMetadata: {1 name, 2 datatype, 3 shape}
+// TensorMetadata has the fields {1 name, 2 datatype, 3 shape}.
 static fc_status_t read_tensor(fc_str_t message, fc_echo_tensor_t *tensor,
                                fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(message);
@@ -141,7 +141,7 @@ static int ask_metadata(const fc_args_t *args, const fc_remote_t *server,
   return exit_code;
 }
 
-// ModelMetadataResponse: {4 inputs, 5 outputs}
+// ModelMetadataResponse has the fields {4 inputs, 5 outputs}.
 static fc_status_t read_metadata(fc_rpc_model_t *model, fc_arena_t *arena,
                                  fc_str_t metadata, fc_error_t *err) {
   for (uint32_t i = 0; i < 2; i++) {
@@ -202,7 +202,8 @@ int fc_rpc_model_ask(const fc_args_t *args, fc_rpc_model_t *model) {
                           err.has_pointer ? err.pointer : "", err.byte_offset);
 }
 
-// Bytes of a tensor of zeros. A text has four, its size, as an f32 has.
+// Computes the bytes of a tensor of zeros. An empty text has four bytes (its size), like
+// an f32.
 static fc_status_t count_bytes(const fc_echo_tensor_t *tensor, size_t *out_size,
                                fc_error_t *err) {
   const fc_dtype_t dtype = fc_dtype_find_named(tensor->datatype, FC_DTYPE_F32);
@@ -223,7 +224,7 @@ static fc_status_t count_bytes(const fc_echo_tensor_t *tensor, size_t *out_size,
   return FC_OK;
 }
 
-// InferInputTensor: {1 name, 2 datatype, 3 shape}
+// InferInputTensor has the fields {1 name, 2 datatype, 3 shape}.
 static fc_status_t put_input(const fc_echo_tensor_t *tensor, fc_sink_t *sink,
                              fc_error_t *err) {
   size_t packed = 0;
@@ -257,7 +258,7 @@ static fc_status_t put_zeros(size_t size, fc_sink_t *sink, fc_error_t *err) {
   return FC_OK;
 }
 
-// ModelInferRequest: {1 model, 2 version, 5 inputs, 7 raw tensors}
+// ModelInferRequest has the fields {1 model, 2 version, 5 inputs, 7 raw tensors}.
 fc_status_t fc_rpc_model_fill(fc_rpc_model_t *model, fc_error_t *err) {
   fc_sink_t *sink = &model->request.sink;
   const fc_echo_tensor_t *inputs = model->tensors[0];

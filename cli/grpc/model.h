@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model of a server of the Open Inference Protocol, asked by gRPC: its name on the
-// command line, what its metadata say of it, and requests of it. Functions that return an
-// int return an exit code, and have complained if it isn't 0.
+// A model on a server of the Open Inference Protocol, over gRPC: its name on the command
+// line, its metadata, and requests. Functions that return an int return an exit code,
+// after a complaint if it isn't 0.
 #ifndef FARCALL_CLI_GRPC_MODEL_H_
 #define FARCALL_CLI_GRPC_MODEL_H_
 
@@ -12,8 +12,8 @@
 
 typedef struct fc_rpc_model_t {
   const char *name;
-  const char *version;  // "": none was given
-  // Its inputs and its outputs.
+  const char *version;  // "": not given
+  // For each of these arrays: [0] for the inputs, [1] for the outputs.
   size_t counts[2];
   fc_echo_tensor_t *tensors[2];
   fc_echo_t echoes[2];
@@ -21,23 +21,24 @@ typedef struct fc_rpc_model_t {
   fc_text_t request;
 } fc_rpc_model_t;
 
-// Makes the call; an answer that is an error is complained about.
+// Makes the call. Complains if the answer is an error.
 int fc_rpc_get(const fc_args_t *args, const fc_remote_t *server,
                const char *method, fc_str_t message, fc_rpc_reply_t *out_reply);
 // Complains about an answer that cannot be read.
 int fc_rpc_strange(const fc_remote_t *server, const fc_error_t *err);
-// Refuses options that are of HTTP alone.
+// Refuses options that work only over HTTP.
 int fc_rpc_check_options(const fc_args_t *args);
 
-// Opens the model that the one word names: NAME[@VERSION], or MODULE[@VERSION]/FUNCTION of
-// a farcalld. Also after a failure it must be closed.
+// Opens the model that the only word of the command line names: NAME[@VERSION], or
+// MODULE[@VERSION]/FUNCTION of a farcalld. The model must be closed, also after a
+// failure.
 int fc_rpc_model_open(const fc_args_t *args, const fc_remote_t *server,
                       fc_rpc_model_t *out_model);
 void fc_rpc_model_close(fc_rpc_model_t *model);
 
-// Makes model->request of the command line's arguments.
+// Makes model->request from the command line's arguments.
 int fc_rpc_model_ask(const fc_args_t *args, fc_rpc_model_t *model);
-// Makes it of zeros, or of empty texts, with 1 for each dim that is not fixed.
+// Makes model->request from zeros or empty texts, with 1 for each dynamic dim.
 fc_status_t fc_rpc_model_fill(fc_rpc_model_t *model, fc_error_t *err);
 
 #endif  // FARCALL_CLI_GRPC_MODEL_H_

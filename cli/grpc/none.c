@@ -11,7 +11,7 @@ fc_status_t fc_rpc_call_make(fc_arena_t *arena, const fc_remote_t *server,
                  server->url);
 }
 
-// Without a call there is no load, either: nobody comes here.
+// Never called, because fc_rpc_call_make fails.
 fc_status_t fc_rpc_ask(fc_arena_t *arena, const fc_rpc_call_t *call,
                        fc_rpc_reply_t *out_reply, fc_error_t *err) {
   (void)arena, (void)call, (void)out_reply;

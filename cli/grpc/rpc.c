@@ -9,7 +9,7 @@
 #include "file.h"
 #include "grpc/stream.h"
 
-#define ANSWER_LIMIT ((size_t)257 << 20)  // as over HTTP
+#define ANSWER_LIMIT ((size_t)257 << 20)  // the same limit as over HTTP
 
 typedef struct rpc_t {
   const fc_remote_t *server;
@@ -27,14 +27,15 @@ static fc_status_t lost(const rpc_t *rpc, const char *why, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The connection
 
-// Milliseconds until the deadline; -1: there is none.
+// Returns the milliseconds until the deadline; -1: there is no deadline.
 static int time_left(const rpc_t *rpc) {
   const uint64_t now = fc_clock_ns(), end = rpc->deadline_ns;
   const uint64_t left = end > now ? (end - now) / 1000000 + 1 : 0;
   return !end ? -1 : left > INT_MAX ? INT_MAX : (int)left;
 }
 
-// Also what is ready comes too late behind the deadline: a server may send for ever.
+// Waits until the socket is ready. After the deadline it fails even if bytes are ready: a
+// server may send without end.
 static fc_status_t wait_for(const rpc_t *rpc, short events, fc_error_t *err) {
   for (int left_ms; (left_ms = time_left(rpc));) {
     struct pollfd wait = {.fd = rpc->wire.file, .events = events};
@@ -145,7 +146,7 @@ static fc_status_t copy_answer(const rpc_t *rpc, fc_arena_t *arena,
                                                        : fc_fail_memory(err);
 }
 
-// The value of a field's line.
+// Returns the value of a header field's line.
 static const char *value_of(fc_arena_t *arena, const char *line) {
   const char *colon = strchr(line, ':');
   return fc_print(arena, "%.*s", (int)strcspn(colon + 2, "\r"), colon + 2);
@@ -179,7 +180,7 @@ fc_status_t fc_rpc_ask(fc_arena_t *arena, const fc_rpc_call_t *call,
   fc_text_init(&rpc.body, fc_allocator_system(), ANSWER_LIMIT);
   fc_status_t status = talk(&rpc, call, err);
   if (rpc.stream.status == FC_RPC_NO_STATUS && rpc.stream.http == 404) {
-    rpc.stream.status = FC_RPC_UNIMPLEMENTED;  // as clients take it
+    rpc.stream.status = FC_RPC_UNIMPLEMENTED;  // clients treat a 404 so
     snprintf(rpc.stream.detail, sizeof rpc.stream.detail, "it has no %s",
              call->method);
   }

@@ -12,7 +12,7 @@
 #define WINDOW ((int32_t)1 << 24)
 
 // ---------------------------------------------------------------------------
-// What comes
+// Receiving
 
 static uint32_t read_number(fc_str_t text) {
   uint32_t number = 0;
@@ -23,7 +23,7 @@ static uint32_t read_number(fc_str_t text) {
   return text.size ? number : FC_RPC_NO_STATUS;
 }
 
-// Percent-decodes as much as there is room for.
+// Decodes percent-encoding, as far as there is room in `out`.
 static void read_detail(fc_str_t text, char out[FC_RPC_DETAIL]) {
   size_t size = 0;
   for (size_t i = 0; i < text.size && size < FC_RPC_DETAIL - 1; i++) {
@@ -157,7 +157,7 @@ fc_status_t fc_rpc_stream_ask(fc_rpc_stream_t *stream,
       field("content-type", "application/grpc"),
       field("te", "trailers"),
       field("user-agent", agent)};
-  // At most eight digits.
+  // grpc-timeout has at most eight digits.
   if (call->timeout_ms && call->timeout_ms < 100000000) {
     snprintf(timeout, sizeof timeout, "%" PRIu64 "m", call->timeout_ms);
     fields[count++] = field("grpc-timeout", timeout);

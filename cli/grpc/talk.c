@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A connection has one call at a time, as one of HTTP/1.1 has: so many connections are so
-// many calls, whatever is spoken.
+// A connection has one call at a time, as with HTTP/1.1. So for both protocols, N
+// connections mean N concurrent calls.
 #include "bench/talk.h"
 #include "grpc/stream.h"
 
@@ -10,7 +10,7 @@
 typedef struct fc_talk_grpc_t {
   fc_talk_t talk;
   fc_rpc_stream_t stream;
-  fc_str_t next;      // of nghttp2, did not fit into the block
+  fc_str_t next;      // from nghttp2; did not fit into the block
   char block[BLOCK];  // small frames, which are sent together
 } fc_talk_grpc_t;
 
@@ -38,7 +38,7 @@ static bool ask_grpc(fc_talk_t *talk) {
                            &err) == FC_OK;
 }
 
-// What nghttp2 gave stays until it gives more.
+// nghttp2's bytes stay valid until it is asked for more.
 static bool next_grpc(fc_talk_t *talk) {
   fc_talk_grpc_t *grpc = (fc_talk_grpc_t *)talk;
   size_t filled = 0;
@@ -59,7 +59,7 @@ static bool next_grpc(fc_talk_t *talk) {
   return true;
 }
 
-// The call is over: false if nobody knows how it went.
+// Called when the call is over. False: its result is unknown.
 static bool judge(fc_talk_t *talk, const fc_rpc_stream_t *stream) {
   const bool known = stream->status != FC_RPC_NO_STATUS;
   if (!known && (!stream->http || stream->http == 200)) return false;

@@ -21,7 +21,7 @@ static int print_answer(const fc_args_t *args, const fc_remote_t *server,
                             &response, &answer.sink, &err)
           ? fc_rpc_strange(server, &err)
           : fc_output_print(args, fc_text_str(&answer));
-  // What the frame has may lie in the response.
+  // The frame may point into the response, so it ends first.
   fc_frame_end(model->frames[1]);
   fc_text_deinit(&response);
   fc_text_deinit(&answer);
@@ -52,7 +52,7 @@ typedef struct entry_t {
   fc_str_t reason;
 } entry_t;
 
-// RepositoryIndexResponse: {1 {1 name, 2 version, 3 state, 4 reason}}
+// RepositoryIndexResponse has the fields {1 {1 name, 2 version, 3 state, 4 reason}}.
 static fc_status_t next_entry(fc_proto_t *wire, entry_t *out, bool *out_more,
                               fc_error_t *err) {
   static const fc_proto_row_t kRows[] = {
@@ -70,7 +70,7 @@ static fc_status_t next_entry(fc_proto_t *wire, entry_t *out, bool *out_more,
   return fc_proto_read(field.bytes, kRows, FC_ARRAY_COUNT(kRows), out, err);
 }
 
-#define WIDTH_MAX 64u  // of the column of names: a server may send any
+#define WIDTH_MAX 64u  // of the column of names: they may have any size
 
 static void print_entry(const entry_t *entry, size_t width) {
   fc_show(stdout, entry->name);
