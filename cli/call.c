@@ -34,7 +34,7 @@ static void print_file(const char *option, const char *name) {
 }
 
 // Everybody on the machine can read the arguments of a program, but not those of a shell
-// builtin. So curl reads the token from printf.
+// builtin. So printf passes the token to curl.
 static void print_token(const fc_args_t *args) {
   const char *option = fc_args_get(args, FC_OPTION_TOKEN, "");
   fputs("printf 'Authorization: Bearer %s\\n' \"$", stdout);
@@ -63,8 +63,8 @@ static int print_curl(const fc_args_t *args, const fc_remote_t *server,
   print_file("--key", server->rules.key);
   print_word(url);
   fputs(" --data-binary ", stdout);
-  // A text that begins with '@' names a file, for curl as for farcall; no document begins
-  // with it. If there is a token, standard input has the token.
+  // Text that begins with '@' names a file, for curl as for farcall; no document begins
+  // with '@'. Not with a token and /dev/stdin: then the token comes on standard input.
   const bool is_file =
       json[0] == '@' && !iterates(args) &&
       (!server->authorization || strcmp(json, "@/dev/stdin") != 0);

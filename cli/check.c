@@ -42,7 +42,7 @@ const char *fc_check_text(fc_arena_t *arena, const fc_comparison_t *found,
 }
 
 // ---------------------------------------------------------------------------
-// What is expected
+// The expected results
 
 // iree-run-module writes "(ignored)" for a value that is not checked.
 static bool is_anything(const char *value) {
@@ -103,7 +103,7 @@ int fc_check_read(const fc_args_t *args, fc_str_t *out_expected) {
 }
 
 // ---------------------------------------------------------------------------
-// What came
+// The actual results
 
 static fc_status_t fail_count(size_t expected, size_t got, fc_error_t *err) {
   return fc_fail(err, FC_CODE_LENGTH_MISMATCH,

@@ -31,10 +31,10 @@ void fc_show_text(const char *text);
 // returns `exit_code`.
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
 // Reports a failed call: the HTTP status (0: there was no server), the code, the detail
-// with `hint` added, and the place in the document. The place is the pointer; if that is
-// empty and the code begins with json_, it is the byte offset, unless that is
+// followed by `hint`, and the place in the document. The place is `pointer`. If that is
+// empty, it is `byte_offset`, but only for a code that begins with json_ and if it is not
 // FC_NO_OFFSET. If stderr has colours, a second line names `farcall explain` for a code
-// in its list. Returns FC_EXIT_FAILED.
+// that it knows. Returns FC_EXIT_FAILED.
 int fc_complain_call(int http_status, const char *code, const char *detail,
                      const char *hint, const char *pointer,
                      uint64_t byte_offset);
@@ -60,10 +60,10 @@ typedef struct fc_verb_info_t {
 } fc_verb_info_t;
 
 typedef struct fc_option_info_t {
-  uint32_t verbs;  // a bit for each that has it
+  uint32_t verbs;  // a bit for each verb that has the option
   char letter;     // 0: none
   const char *name;
-  const char *value;  // what --help calls it, NULL: the option takes none
+  const char *value;  // the value's name in --help; NULL: no value
   const char *help;
 } fc_option_info_t;
 
@@ -75,7 +75,7 @@ bool fc_option_may_lack_value(const fc_option_info_t *info);
 
 typedef struct fc_flag_t {
   fc_cli_option_t option;
-  const char *value;  // NULL when the option takes none
+  const char *value;  // NULL if the option has no value
 } fc_flag_t;
 
 // One parsed command line. All pointers lead into argv or the arena.
@@ -84,18 +84,18 @@ typedef struct fc_args_t {
   fc_verb_t verb;
   const fc_flag_t *flags;  // in order
   size_t flag_count;
-  const char *const *words;  // the words that are no options
+  const char *const *words;  // the words that are not options
   size_t word_count;
-  const char *const *passed;  // of serve: flags of farcalld with their values
+  const char *const *passed;  // serve: flags for farcalld, with values
   size_t passed_count;
 } fc_args_t;
 
-// Parses the words after the verb. False: it has complained, and the exit code is
+// Parses the words after the verb. Returns false after a complaint: the exit code is then
 // FC_EXIT_USAGE.
 bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
                    fc_args_t *out_args);
 bool fc_args_has(const fc_args_t *args, fc_cli_option_t option);
-// Returns the last value given, else `otherwise`.
+// Returns the value of the last such option; `otherwise` if there is none.
 const char *fc_args_get(const fc_args_t *args, fc_cli_option_t option,
                         const char *otherwise);
 // Returns the verb with this name. If there is none, complains with a hint and returns
@@ -106,8 +106,7 @@ const char *fc_verb_name(fc_verb_t verb);
 // Print `farcall --help` (verb FC_VERB_COUNT) or `farcall VERB --help` on stdout.
 void fc_print_help(fc_verb_t verb);
 
-// Returns the one of `names` that is nearest to `text`; NULL if none is so near that
-// `text` could be a misspelling.
+// Returns the name that is most like `text`; NULL if `text` is not like any of them.
 const char *fc_nearest(const char *text, const char *const *names,
                        size_t count);
 

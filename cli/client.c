@@ -22,15 +22,15 @@
 #include "farcall/version.h"
 #include "file.h"
 
-#define RETRY_MS 10  // between attempts to connect to a busy Unix socket
+#define RETRY_MS 10  // between two attempts to connect to a busy Unix socket
 
 #define JSON_LIMIT \
   ((size_t)257 << 20)  // farcalld's results have 256 MiB at most
-#define OTHER_LIMIT ((size_t)1 << 20)  // its other texts are signatures
+#define OTHER_LIMIT ((size_t)1 << 20)  // farcalld's other answers: signatures
 #define HEAD_LIMIT ((size_t)64 << 10)
 #define UNIX_SCHEME "unix:"
 
-// A URL scheme, and its protocol.
+// The schemes of URLs, with their ports and protocols.
 static const struct {
   const char *text;
   const char *port;
@@ -146,23 +146,24 @@ char *fc_url_segment(fc_arena_t *arena, fc_str_t text) {
 // ---------------------------------------------------------------------------
 // One exchange
 
-#define SHOWN 64  // characters of what came, in a message
+#define SHOWN 64  // characters of the received bytes in a message
 #define TYPE_SIZE 32
 
 typedef struct fc_client_exchange_t {
   llhttp_t parser;  // first: llhttp hands back a pointer to it
   const fc_remote_t *server;
-  const fc_on_lines_t *lines;  // NULL: the answer is wanted whole
+  const fc_on_lines_t *lines;  // NULL: the answer is kept whole
   fc_text_t body;
   uint64_t deadline_ns;  // 0: none
   uint64_t received;     // bytes
-  uint64_t of_body;      // how many of them are body
+  uint64_t of_body;      // bytes of the body among `received`
   size_t begin_size;
-  char begin[SHOWN];  // of all bytes received
-  size_t name_size;   // of the field being read; `name` has its first bytes
+  char begin[SHOWN];  // the first bytes received
+  size_t
+      name_size;  // of the name of the field being read; `name` has the first bytes
   char name[TYPE_SIZE];
   size_t type_size;
-  char type[TYPE_SIZE];  // the beginning of Content-Type, as far as it decides
+  char type[TYPE_SIZE];  // the first bytes of Content-Type
   bool done;
   bool cut;
   bool refused;
@@ -383,7 +384,7 @@ static bool is_plain(const fc_client_exchange_t *exchange) {
                  "application/schema+json");
 }
 
-// Must the whole answer be read, however long it is?
+// Must the whole body be read, however long it is?
 static bool is_whole(const fc_client_exchange_t *exchange) {
   const char *type = exchange->server->type;
   return is_json(exchange) ||
@@ -437,7 +438,7 @@ static int lost_large(fc_client_exchange_t *exchange, const char *what) {
   return -1;
 }
 
-// Passes on the complete lines that came, and keeps the rest.
+// Passes complete lines on, and keeps the beginning of the next line.
 static int give_lines(fc_client_exchange_t *exchange, fc_str_t data) {
   fc_text_t *kept = &exchange->body;
   size_t whole = data.size;

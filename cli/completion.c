@@ -36,8 +36,8 @@ static fc_kind_t kind_of(fc_verb_t verb) {
   return KIND_FILES;
 }
 
-// Prints `text` with a backslash before each character of `marks`, as part of a word in
-// single quotes. `quote` is the shell's spelling of a single quote there.
+// Prints `text`, part of a word in single quotes, with a backslash before each character
+// of `marks`. `quote` is how the shell writes a single quote there.
 static void print_quoted(FILE *stream, const char *text, const char *marks,
                          const char *quote) {
   for (; *text; text++) {

@@ -9,9 +9,10 @@
 
 #include "farcall/base.h"
 
-// Returns the text of a member; "" if the member is no text.
+// Returns the text of the member `key`; "" if the member is missing or not a text.
 const char *fc_text_of(yyjson_val *object, const char *key);
-// Prints a line for each condition of an array.
+// Prints one line for each entry of the server's JSON array "conditions" (warnings and
+// failures).
 void fc_conditions_show(FILE *stream, yyjson_val *conditions);
 
 #endif  // FARCALL_CLI_CONDITIONS_H_

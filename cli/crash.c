@@ -32,7 +32,7 @@ static const struct {
 // A signal handler gets no argument of ours, so its lines are prepared here.
 static struct {
   char lines[SIGNAL_COUNT][320];
-  unsigned objects;  // how many there were before the module was loaded
+  unsigned objects;  // loaded libraries before the module was loaded
   fc_loaded_t module;
   const char *tool;  // addr2line; NULL: none, or no module
   const char *path;  // of the module
@@ -55,8 +55,8 @@ static void print_offset(uintptr_t offset, char out[20]) {
   for (; size; offset >>= 4) out[1 + size--] = kDigits[offset & 15];
 }
 
-// Asks the tool for a place, which it prints as "function at file:line"; "" without a
-// tool. Returns the size without the end of the line.
+// Asks the tool for the place of `offset`, which it prints as "function at file:line"; ""
+// if there is no tool. Returns the size without the end of the line.
 static size_t ask_tool(const char *offset, char *out, size_t capacity) {
   const char *const argv[] = {watch.tool, "-f",   "-p", "-e",
                               watch.path, offset, NULL};

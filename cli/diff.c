@@ -25,7 +25,7 @@ typedef struct diff_t {
   fc_tolerance_t exact;
   bool differs;
   bool answered;   // both files answered the last call
-  fc_code_t code;  // else how the old one failed
+  fc_code_t code;  // otherwise: how the old file failed
 } diff_t;
 
 static void print_head(const char *what, fc_str_t function) {
@@ -148,8 +148,8 @@ static int compare_runs(diff_t *diff, const fc_function_t *function,
 // ---------------------------------------------------------------------------
 // Times
 
-#define BUDGET_NS 300000000u       // of the rounds of one call
-#define BUDGET_FEW_NS 6000000000u  // until there are enough of them
+#define BUDGET_NS 300000000u       // for the rounds of one call
+#define BUDGET_FEW_NS 6000000000u  // as long as there are too few rounds
 
 static void print_times(const fc_function_t *function, uint32_t line,
                         const fc_paired_t *paired) {
@@ -162,8 +162,9 @@ static void print_times(const fc_function_t *function, uint32_t line,
          kVerdicts[fc_paired_verdict(paired)]);
 }
 
-// Makes the call in both files; each is first in every other round. `bound` must be
-// warmed up. False: a call failed; a function with state may refuse further calls.
+// Makes the call in both files; which file is first changes from round to round. `bound`
+// must have made the call before. False: a call failed; a function with state may refuse
+// further calls.
 static bool time_round(fc_local_bound_t bound[2], fc_str_t body,
                        fc_paired_t *paired) {
   fc_error_t err;
@@ -208,8 +209,8 @@ static void call_first(fc_local_bound_t *bound, const fc_function_t *function,
   }
 }
 
-// `functions` are the old one and the new one. The first call of each is compared and
-// warms it up; further calls are timed if `timed`.
+// `functions` are the old one and the new one. Compares the results of the first call of
+// each. If `timed`, times further calls.
 static int compare_call(diff_t *diff, const fc_function_t *functions[2],
                         uint32_t line, fc_str_t body, bool timed,
                         const fc_tolerance_t *tolerance) {
@@ -249,7 +250,8 @@ static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
   return SAME;
 }
 
-// If both calls fail in the same way, results could not be compared.
+// Reports a function whose call fails in the same way in both files: no results were
+// compared.
 static void tell_untried(const fc_function_t *function, fc_code_t code) {
   print_call("untried", function->name, 0);
   fputs("neither file answers its example, but ", stdout);
@@ -268,7 +270,7 @@ static int compare_others(diff_t *diff, const fc_function_t *functions[2]) {
   return SAME;
 }
 
-// Draws numbers for the arguments that the signature gives. If it gives none, `drawn`
+// Draws numbers for the example call that the signature gives. If it gives none, `drawn`
 // stays empty.
 static int draw(const fc_function_t *functions[2], fc_text_t *example,
                 fc_text_t *drawn) {

@@ -37,7 +37,7 @@ void fc_disassembly_end(fc_disassembly_t *disassembly) {
   fc_workdir_remove(disassembly->work);
 }
 
-// Cuts off the first line with its line feed.
+// Removes the first line, with its line feed, from *rest and returns it.
 static fc_str_t cut_line(fc_str_t *rest) {
   const char *end = memchr(rest->data, '\n', rest->size);
   const size_t size = end ? (size_t)(end - rest->data) + 1 : rest->size;
@@ -61,7 +61,7 @@ static fc_str_t label_of(fc_str_t line) {
   return fc_str_make(rest.data + 2, rest.size - 5);
 }
 
-// A function that callers reach by MLIR's C interface has two symbols.
+// A function that has MLIR's C interface has two symbols.
 static bool is_of(fc_str_t label, const char *name) {
   static const fc_str_t kInterface = FC_STR("_mlir_ciface_");
   if (fc_str_equal(label, fc_str(name))) return true;

@@ -11,11 +11,11 @@
 typedef struct fc_disassembly_t {
   const fc_args_t *args;
   const char *tool;
-  const char *work;  // a directory for what the tool prints
+  const char *work;  // a directory for the tool's output
 } fc_disassembly_t;
 
 // Finds the tool and makes the directory. FC_CODE_NOT_FOUND: there is no tool; the
-// message says what installs one.
+// message says how to install one.
 fc_status_t fc_disassembly_begin(const fc_args_t *args,
                                  fc_disassembly_t *out_disassembly,
                                  fc_error_t *err) FC_MUST_CHECK;
@@ -23,7 +23,7 @@ fc_status_t fc_disassembly_begin(const fc_args_t *args,
 void fc_disassembly_end(fc_disassembly_t *disassembly);
 
 // Prints the code of an ELF file, or of its function `name` if that is not NULL. Also
-// prints the lines of the sources that the file names; a relative name is searched in the
+// prints the source lines, if the source is found: a relative name is looked up in the
 // working directory. FC_CODE_FUNCTION_NOT_FOUND: there is no code of that name.
 // FC_CODE_MODULE_LOAD: the tool has failed; the message is the tool's.
 fc_status_t fc_disassemble(const fc_disassembly_t *disassembly,

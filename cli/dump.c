@@ -51,7 +51,7 @@ static fc_status_t dump_bytecode(const char *path, fc_error_t *err) {
   return status;
 }
 
-// Prints the native code of either kind of module.
+// Prints the machine code of a native or VM module.
 static int disassemble(const fc_args_t *args, bool native) {
   const char *path = args->words[0];
   const char *name = fc_args_get(args, FC_OPTION_DUMP_FUNCTION, NULL);
@@ -73,7 +73,8 @@ static int disassemble(const fc_args_t *args, bool native) {
   return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);
 }
 
-// Becomes addr2line, which prints "function at file:line", with ?? for unknown parts.
+// Runs addr2line in place of this process. It prints "function at file:line", with ?? for
+// unknown parts.
 static int tell_place(const fc_args_t *args) {
   const char *offset = fc_args_get(args, FC_OPTION_DUMP_AT, NULL);
   const char *tool =

@@ -21,7 +21,6 @@ static const fc_explanation_t kExplanations[] = {
 #undef FC_EXPLAIN_CONDITION
 };
 
-// The table has every code except FC_CODE_NONE, in their order, so none comes twice.
 _Static_assert(FC_ARRAY_COUNT(kExplanations) == FC_CODE_COUNT - 1,
                "cli/explain.def has as many rows as farcall/error.def");
 

@@ -52,8 +52,8 @@ static fc_status_t fail_file(fc_error_t *err, const char *verb,
                  strerror(errno));
 }
 
-// Refuses a device, which has no end, except a terminal, where the user ends the input.
-// Refuses a file that is too large.
+// Refuses a file that is too large, and a device, which may have no end. A terminal is
+// allowed: there the user ends the input.
 static fc_status_t check_kind(int file, const struct stat *info,
                               const char *path, fc_error_t *err) {
   bool device = S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode);
@@ -69,7 +69,8 @@ static fc_status_t check_kind(int file, const struct stat *info,
   return FC_OK;
 }
 
-// Waits for the writer of a pipe. False: reading failed for another reason.
+// Called after read() failed. True: read again. If a pipe had no bytes yet, waits for
+// them first. False: a real error.
 static bool may_go_on(int file) {
   if (errno == EINTR) return true;
   if (errno != EAGAIN) return false;
@@ -77,8 +78,7 @@ static bool may_go_on(int file) {
   return poll(&wait, 1, -1) > 0 || errno == EINTR;
 }
 
-// Reads to the end, because the size of a pipe, or of a growing file, is not known
-// before.
+// Reads to the end: the size of a pipe, or of a file that grows, is not known before.
 static fc_status_t read_all(fc_arena_t *arena, int file, size_t size_hint,
                             size_t limit, const char *path, fc_str_t *out_data,
                             fc_error_t *err) {
@@ -186,7 +186,8 @@ static int remove_entry(const char *path, const struct stat *info, int kind,
 void fc_workdir_remove(const char *path) {
   int reason = 0;
   if (!path) return;
-  // Listing needs descriptors; a shortage may have passed at the second try.
+  // Listing needs descriptors. If there were too few at the first try, there may be
+  // enough at the second.
   for (int i = 0; i < 2; i++) {
     errno = 0;
     (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);

@@ -12,18 +12,18 @@ char *fc_print(fc_arena_t *arena, const char *format, ...) FC_PRINTF(2, 3);
 fc_status_t fc_print_to(fc_sink_t *sink, fc_error_t *err, const char *format,
                         ...) FC_PRINTF(3, 4);
 
-// The most bytes that are read from a file, and from a pipe, whose end is not known.
+// The most bytes that are read from a file, and from a pipe, whose size is not known.
 #define FC_FILE_MAX ((size_t)1 << 30)
 #define FC_STREAM_MAX ((size_t)256 << 20)
 
-// Writes `mark` and two hexadecimal digits, as URLs (%) and LLVM IR (backslash) encode a
-// byte. Returns 3.
+// Writes `mark` and the byte as two hexadecimal digits. URLs use the mark %, LLVM IR a
+// backslash. Returns 3.
 size_t fc_hex_escape(char out[3], char mark, unsigned char byte);
 
-// Reads the whole file into the arena, followed by a NUL that does not count. A pipe is
-// read to its end, a terminal until the user ends the input. FC_CODE_MODULE_PATH, with
-// the file and the reason: another device, a file above FC_FILE_MAX, a pipe above
-// FC_STREAM_MAX, or a named pipe without data.
+// Reads the whole file into the arena, followed by a NUL that does not count. Reads a
+// pipe to its end, and a terminal until the user ends the input. FC_CODE_MODULE_PATH,
+// with the file and the reason: any other device, a file above FC_FILE_MAX, a pipe above
+// FC_STREAM_MAX, or a named pipe without a writer.
 fc_status_t fc_file_read(fc_arena_t *arena, const char *path,
                          fc_str_t *out_data, fc_error_t *err);
 // Replaces `path` atomically: readers see the old or the new file, and a process that has

@@ -248,8 +248,8 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path, bool bare,
   return put(sink, "}", err);
 }
 
-// Fails because --input does not accept the text, and suggests what may have been meant.
-// `text` must end with a NUL.
+// Fails because --input does not accept the text, and suggests what the user may have
+// meant. `text` must end with a NUL.
 static fc_status_t refuse_text(fc_str_t text, const yyjson_read_err *failure,
                                fc_error_t *err) {
   if (text.size && !access(text.data, R_OK)) {
@@ -336,7 +336,7 @@ const char *fc_input_words_hint(const fc_args_t *args) {
                               : "";
 }
 
-// May the argument for --input number `wanted` be a scalar?
+// May the argument of --input number `wanted` be a scalar?
 static bool may_be_scalar(const fc_signature_t *signature, size_t wanted) {
   if (!signature || signature->root_tree) return true;
   for (uint32_t i = 0, sent = 0; i < signature->argument_count; i++) {

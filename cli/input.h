@@ -24,7 +24,8 @@ fc_status_t fc_input_print(fc_arena_t *arena, const char *option,
 // is neither.
 fc_str_t fc_input_value(fc_str_t text);
 
-// Returns the hint for an error about too many words: they may have been meant as inputs.
+// Returns the hint for an error about too many words: the user may have meant them as
+// inputs.
 const char *fc_input_words_hint(const fc_args_t *args);
 
 // Returns the hint for a refused value at `pointer`: how to write a scalar, if its

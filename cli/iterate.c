@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes the steps like a server's worker (marshal/iteration.h), but in this process.
-// Lines are shown when their steps took a while, or when there are many.
+// Lines are collected, and shown once SHOW_NS has passed or SHOW_SIZE is reached.
 #include "iterate.h"
 
 #include <string.h>

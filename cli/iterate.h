@@ -7,9 +7,9 @@
 
 #include "local.h"
 
-// Calls `function` with the call document, which has "repeat" (steps.h), and prints a
-// line for each step while they are made. Returns an exit code, after a complaint if it
-// isn't 0.
+// Calls `function` with the call document, whose "repeat" (steps.h) says how often.
+// Prints a line for each step as it is made. Returns an exit code, after a complaint if
+// it isn't 0.
 int fc_iterate(const fc_args_t *args, const fc_function_t *function,
                fc_str_t document);
 

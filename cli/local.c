@@ -19,8 +19,8 @@
 
 #define NAMES_MAX 200
 
-// The error names only the last part of the module's path. The path as the user wrote it
-// is put in front.
+// The error names only the last part of the module's path, so the part before it, as the
+// user wrote it, is put in front.
 int fc_local_refuse(const char *path, const fc_error_t *err) {
   const char *base = fc_file_base(path);
   bool named = *base && !strncmp(err->message, base, strlen(base));
@@ -113,7 +113,7 @@ static void complain_of_many(const fc_args_t *args, const fc_module_t *module) {
               FC_STR_ARG(own), count, names ? names : "");
 }
 
-// A word that names no function may be a value without its option.
+// A word that names no function may be a value for which the user forgot --input.
 static const fc_function_t *find_word(const fc_module_t *module,
                                       const char *word) {
   const fc_function_t *function = fc_local_find(module, word);
@@ -219,8 +219,8 @@ static fc_status_t invoke(const fc_local_bound_t *bound, fc_profile_t *profile,
                                    function->index, NULL, 0, err);
 }
 
-// Finds out whether rows of the function may be batched. Only a call that needs this
-// waits for it.
+// Finds out whether rows of the function may be batched. Takes seconds, so it is done
+// only if a call's tensors fit only as batched rows.
 static fc_status_t prove(const fc_function_t *function, fc_error_t *err) {
   char verdict[FC_VERDICT_SIZE];
   fc_local_prove(function, verdict);

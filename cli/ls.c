@@ -8,7 +8,8 @@
 #include "grpc/verbs.h"
 #include "remote.h"
 
-// Returns the name with the version, if the file has one, so that two versions differ.
+// Returns the module's name, with its version if the file has one: two versions have one
+// name.
 static const char *label_of(yyjson_val *module) {
   const char *label = fc_text_of(module, "label");
   return *label ? label : fc_text_of(module, "name");
@@ -57,8 +58,8 @@ static void print_module(yyjson_val *module, int width) {
   putchar('\n');
 }
 
-// Returns the longest text of the first column; `all`: with all names that lead to
-// modules.
+// Returns the size of the longest text in the first column; with `all`, also of the names
+// that lead to modules.
 static int width_of(yyjson_val *modules, bool all) {
   yyjson_val *module, *name;
   size_t index, count, at, names, width = 0;
@@ -108,7 +109,7 @@ static void print_long_head(int width) {
          "VERSION", "GENERATION", "MEMORY", "CALLS", "CONDITIONS");
 }
 
-// Prints the modules of names that are not in the first column.
+// Prints the names that the first column does not show, and the module of each.
 static void print_names(yyjson_val *modules, int width) {
   yyjson_val *module, *name;
   size_t index, count, at, names;

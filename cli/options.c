@@ -70,8 +70,8 @@ int fc_complain(int exit_code, const char *format, ...) {
   return exit_code;
 }
 
-// Does farcall explain know the code? A server may be of a later release, or send any
-// text.
+// Is this a code that farcall explain knows? A server may be of a later release, or send
+// any text.
 static bool is_code(const char *text) {
   for (size_t i = FC_CODE_NONE + 1; i < FC_CODE_COUNT; i++) {
     if (!strcmp(text, fc_code_info((fc_code_t)i)->text)) return true;
@@ -84,7 +84,7 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
                      uint64_t byte_offset) {
   char status[16] = "", where[32] = "";
   if (http_status) snprintf(status, sizeof status, "%d ", http_status);
-  // Only a JSON syntax error has a place in the text but no value that is wrong.
+  // A JSON syntax error has a place in the text; any other error has a wrong value.
   bool syntax = !strncmp(code, "json_", 5) && byte_offset != FC_NO_OFFSET;
   if (*pointer) {
     snprintf(where, sizeof where, ", at ");
@@ -93,8 +93,8 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
   }
   const int exit_code = fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s%s", status,
                                     code, detail, hint, where, pointer);
-  // Only for people, whose terminal has colours: a program that reads the last line must
-  // get the error itself.
+  // Shown only on a terminal with colours. A program that reads the last line must find
+  // the error itself there.
   const char *dim = fc_style(stderr, FC_STYLE_DIM);
   if (*dim && is_code(code)) {
     fprintf(stderr, "%sfarcall explain %s says more%s\n", dim, code,
@@ -159,7 +159,7 @@ static size_t find_letter(fc_verb_t verb, char letter) {
   return FC_OPTION_COUNT;
 }
 
-// More than the number of options of any verb, including those that it passes on.
+// More than the options of any verb, with those that the verb passes on.
 #define NAMES_MAX 256
 
 static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
@@ -174,7 +174,8 @@ static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
   }
   fc_str_t copy = fc_arena_copy(arena, text);
   const char *near = copy.data ? fc_nearest(copy.data, names, count) : NULL;
-  // Finds --timeout for farcalld's --call-timeout.
+  // The user may have meant the end of a name: for farcalld's --call-timeout this finds
+  // --timeout.
   for (size_t i = 0; i < count && !near; i++) {
     const size_t size = strlen(names[i]);
     if (text.size > size && text.data[text.size - size - 1] == '-' &&
@@ -355,7 +356,7 @@ static bool is_act(fc_verb_t verb) {
   return verb >= FC_VERB_LOAD && verb <= FC_VERB_RELOAD;
 }
 
-// Printed before a server refuses these verbs.
+// --help prints this for the verbs that a server may refuse.
 static const char kActs[] =
     "load, unload, promote, rollback and reload need a Unix socket of the "
     "server, which they\nfind where XDG_RUNTIME_DIR is set, farcalld "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks flags up by others.def.
+// Finds a flag in the table of others.def.
 #include "others.h"
 
 const fc_other_t fc_others[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times of calls are skewed and have outliers, so no distribution is assumed: only the
-// number of rounds in which the new one took longer counts.
+// Times of calls are skewed and have outliers, so no distribution is assumed. Only the
+// number of rounds counts in which the new thing took longer.
 #include "paired.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static double chance_of(size_t throws, size_t most) {
   return 2 * sum;
 }
 
-// Rounds of equal time are ignored.
+// Rounds whose two times are equal are ignored.
 fc_paired_verdict_t fc_paired_verdict(const fc_paired_t *paired) {
   size_t longer = 0, shorter = 0;
   if (paired->count < FC_PAIRED_ENOUGH) return FC_PAIRED_UNKNOWN;

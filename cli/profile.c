@@ -58,7 +58,8 @@ static int profile_file(const fc_args_t *args) {
   return exit_code;
 }
 
-// MODULE[/FUNCTION] is on the same server that other verbs use.
+// True if a server makes the call: MODULE[/FUNCTION] is looked up on the same server that
+// other verbs use.
 static bool is_of_server(const fc_args_t *args) {
   if (fc_args_has(args, FC_OPTION_SERVER)) return true;
   return args->word_count == 1 && !fc_args_has(args, FC_OPTION_FUNCTION) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The child opens the file again, because the backend may have threads in this process,
-// which a child does not have.
+// The child opens the file again: the backend may have threads in this process, and a
+// child does not inherit threads.
 #include "prove.h"
 
 #include <limits.h>

@@ -24,13 +24,13 @@
 #define DOCUMENT FC_WORK_FILE "1-document.json"
 #define REFERENCE FC_WORK_FILE "2-reference.json"
 
-// Texts of one comparison, all freed at the end.
+// The texts of one comparison. All are freed at the end.
 typedef struct reference_t {
   fc_text_t document;  // for the script
-  fc_text_t call;      // that both make
+  fc_text_t call;      // the call that both sides make
   fc_text_t results;   // of the reference
   fc_text_t answer;    // of the module
-  const char *by;      // who answered
+  const char *by;      // the name of the reference
 } reference_t;
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {

@@ -19,7 +19,7 @@
 #define TIMEOUT_DEFAULT "300"
 #define TIMEOUT_MOST_MS ((uint64_t)1 << 40)
 #define TOKEN_MAX 256
-#define SOCKET_MS 5000  // for a socket to say whose it is
+#define SOCKET_MS 5000  // time for a socket to name its server
 // The socket of the systemd service (config/systemd/farcalld.socket).
 #define SYSTEM_SOCKET "/run/farcalld/admin.sock"
 
@@ -32,8 +32,9 @@ static bool read_time(const char *text, uint64_t *out_ms) {
   return fc_units_parse(fc_str(text), kUnits, TIMEOUT_MOST_MS, out_ms);
 }
 
-// Suggests FARCALL_SERVER for a variable with a similar name. The default server is used
-// then, and its answer does not always show that another one was meant.
+// Suggests FARCALL_SERVER if there is a variable with a similar name. In that case the
+// default server is used, and its answer does not always show that the user meant another
+// one.
 static void note_misspelt(void) {
   static const char kPrefix[] = "FARCALL_";
   static bool said;
@@ -88,7 +89,7 @@ bool fc_remote_is_here(const char *host) {
   return strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0;
 }
 
-// Without TLS anybody on the way to the server can read the traffic.
+// Without TLS, anybody on the way to the server can read the token.
 static void note_plain(const fc_remote_t *server) {
   if (!server->authorization || server->is_https || server->socket) return;
   if (fc_remote_is_here(server->host)) return;
@@ -97,7 +98,7 @@ static void note_plain(const fc_remote_t *server) {
 }
 
 // ---------------------------------------------------------------------------
-// Unix sockets of servers that are named by their TCP address
+// Unix sockets of servers whose TCP address was given
 
 static bool needs_socket(fc_verb_t verb) {
   static const fc_verb_t kVerbs[] = {FC_VERB_LOAD,    FC_VERB_UNLOAD,
@@ -109,9 +110,9 @@ static bool needs_socket(fc_verb_t verb) {
   return false;
 }
 
-// Returns the instance of the server that answers there, "" if it does not say. It may be
-// another server than the wanted one, so no token is sent. A server that requires a token
-// does not report its instance; clients with a token change it over TCP.
+// Returns the instance id of the server that listens there; "" if it does not tell. It
+// may not be the wanted server, so no token is sent. A server that requires a token does
+// not tell its instance; clients with a token change that server over TCP.
 static const char *instance_of(const fc_args_t *args, fc_remote_t asked) {
   fc_reply_t answer;
   fc_error_t err;
@@ -133,10 +134,10 @@ static const char *instance_of(const fc_args_t *args, fc_remote_t asked) {
 typedef struct search_t {
   const fc_args_t *args;
   fc_remote_t *server;
-  const char *wanted;  // NULL: the server was not asked yet
+  const char *wanted;  // its instance id; NULL: not asked yet
 } search_t;
 
-// Uses the socket if the same server listens there.
+// Uses the socket if the wanted server listens there.
 static bool try_socket(search_t *search, const char *path) {
   fc_remote_t local;
   fc_error_t err;
@@ -165,8 +166,8 @@ static bool is_ours(const char *path) {
          info.st_uid == geteuid();
 }
 
-// Searches the sockets of this user's servers (own_socket.h), whatever address they are
-// named after: a server may listen on many.
+// Tries all sockets of this user's servers (own_socket.h). A socket is named after one
+// address, and a server may listen on many.
 static bool find_own(search_t *search) {
   const char *runtime = getenv("XDG_RUNTIME_DIR");
   fc_arena_t *arena = search->args->arena;
@@ -235,8 +236,8 @@ int fc_remote_strange(const fc_reply_t *answer) {
       answer->url, what, *text ? "'" : "nothing", text, *text ? "'" : "");
 }
 
-// Returns a hint if a module is named as MODULE.FUNCTION; "" otherwise, or without
-// memory.
+// Returns a hint if the user wrote MODULE.FUNCTION instead of MODULE/FUNCTION; otherwise,
+// or without memory, "".
 static const char *hint_of_name(const fc_args_t *args) {
   const char *name = args->verb == FC_VERB_CALL ? args->words[0] : "";
   const char *dot = strrchr(name, '.'), *hint = NULL;

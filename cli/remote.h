@@ -11,8 +11,8 @@
 #include "client.h"
 
 // Gives the server of --server, FARCALL_SERVER or the default, with --timeout and the
-// token of --token or FARCALL_TOKEN. For verbs that change or profile a server of this
-// machine, gives its Unix socket, if one is known (own_socket.h).
+// token of --token or FARCALL_TOKEN. For a verb that changes or profiles a server of this
+// machine, gives the server's Unix socket, if one is known (own_socket.h).
 fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err);
 
@@ -25,31 +25,31 @@ bool fc_remote_is_here(const char *host);
 int fc_remote_target(const fc_args_t *args, const char *name,
                      const char **out_target);
 
-// Complains about an error that is not an answer. Returns FC_EXIT_USAGE if the server's
-// address or --timeout is malformed. Otherwise returns FC_EXIT_UNAVAILABLE: the server
-// cannot be reached, no whole answer came, or there is no memory.
+// Complains about an error for which there is no answer of the server. Returns
+// FC_EXIT_USAGE if an option, or a variable in its place, cannot be used; otherwise
+// FC_EXIT_UNAVAILABLE.
 int fc_remote_complain(const fc_error_t *err);
-// Complains about an error answer: its code, detail and pointer. Status 0: it is a line
-// of an answer in parts. Returns FC_EXIT_FAILED, or FC_EXIT_UNAVAILABLE if the error does
-// not have farcalld's form.
+// Complains about an error answer: its code, detail and pointer. Status 0: the error is a
+// line of an answer in parts. Returns FC_EXIT_FAILED, or FC_EXIT_UNAVAILABLE if the error
+// does not have farcalld's form.
 int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer);
-// Complains about an answer that no farcalld gives, and shows its beginning. Returns
+// Complains about an answer that farcalld never gives, and shows its beginning. Returns
 // FC_EXIT_UNAVAILABLE.
 int fc_remote_strange(const fc_reply_t *answer);
 
 #define FC_REMOTE_MODULES "/api/v1/modules"
-// The list of modules with all health data, and the server's.
+// The list of modules with all health data, and the server's health data.
 #define FC_REMOTE_HEALTH FC_REMOTE_MODULES "?memory=1&conditions=1"
 
 // Requests a document. Returns an exit code, after a complaint if it isn't 0.
 int fc_remote_get(const fc_args_t *args, const char *target,
                   fc_reply_t *out_answer);
-// Gets an example of a function: that of --example=NAME, or the default. `target` is the
-// function's. The text is in the arena and ends with a NUL.
+// Gets an example call of a function: the one that --example=NAME names, or the default.
+// `target` is the function's path. The text is in the arena and ends with a NUL.
 int fc_remote_example(const fc_args_t *args, const char *target,
                       fc_str_t *out_document);
-// Does the same as fc_remote_get for a JSON document that must have the member `key`. The
-// caller frees *out_doc.
+// Like fc_remote_get, for a JSON document that must have the member `key`. The caller
+// frees *out_doc.
 int fc_remote_get_json(const fc_args_t *args, const char *target,
                        const char *key, fc_str_t *out_text,
                        yyjson_doc **out_doc);

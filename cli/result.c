@@ -9,16 +9,17 @@
 
 #define KEYS_MAX (1u << 20)
 #define ELIDED_FROM 1000  // elements of a tensor
-#define EDGE 3            // of each dim, on both sides
+#define EDGE 3            // elements shown at both ends of a dim
 
-// Fails because the answer is not farcalld's, or has another form than requested.
+// Fails because farcalld has not written the answer, or the answer has another form than
+// requested.
 static fc_status_t unexpected(fc_error_t *err) {
   return fc_fail(err, FC_CODE_BAD_RESULT,
                  "the answer is not {\"results\":[…]} with typed results");
 }
 
-// Reads the next value into `out`: `count` numbers of type `part`. Its elements may be
-// nested or flat. A complex element is two numbers.
+// Reads the next value into `out`: `count` numbers of type `part`, in nested lists or in
+// one. A complex element is two numbers.
 static fc_status_t read_elements(fc_json_reader_t *reader, fc_dtype_t part,
                                  char *out, size_t count, fc_error_t *err) {
   uint32_t depth = 0;
@@ -171,7 +172,7 @@ static fc_status_t put_times(writing_t *writing, const char *text,
 }
 
 // Moves to the next element that is shown, and closes the lists that end before it.
-// *out_closed is the number of closed lists, all if there is no next element.
+// *out_closed is the number of closed lists: all of them if there is no next element.
 static fc_status_t step(writing_t *writing, const fc_npy_t *array,
                         int64_t at[FC_RANK_MAX], int32_t *out_closed) {
   int32_t dim = array->rank - 1;
@@ -189,8 +190,8 @@ static fc_status_t step(writing_t *writing, const fc_npy_t *array,
   return FC_OK;
 }
 
-// Writes an array with elements; omits the middle of each dim with more elements than are
-// shown.
+// Writes an array that has elements. Of each dim that is longer than what is shown,
+// leaves out the middle.
 static fc_status_t put_ends(writing_t *writing, const fc_npy_t *array) {
   const size_t size = fc_dtype_size(array->dtype);
   int64_t at[FC_RANK_MAX] = {0};
@@ -244,8 +245,8 @@ static fc_status_t put_token(writing_t *writing, fc_json_token_t token) {
   return put(writing, token == FC_JSON_KEY ? "\":" : "\"");
 }
 
-// Writes the object if it is a tensor; its '{' was read. Otherwise *token becomes the
-// first token inside the object.
+// The '{' of an object was read. Writes the object if it is a tensor. Otherwise *token
+// becomes the first token inside the object.
 static fc_status_t put_tensor(writing_t *writing, fc_json_token_t *token,
                               bool *out_written) {
   FC_TRY(fc_json_next(writing->reader, token, writing->err));
@@ -263,7 +264,7 @@ fc_status_t fc_result_write(fc_arena_t *arena, fc_json_reader_t *reader,
       .arena = arena, .reader = reader, .form = form, .sink = sink, .err = err};
   const uint32_t outside = reader->depth - (token == FC_JSON_ARRAY_BEGIN ||
                                             token == FC_JSON_OBJECT_BEGIN);
-  bool follows = false;  // another value of the same list or object
+  bool follows = false;  // a value of the same list or object came before
   for (;;) {
     const bool ends = token == FC_JSON_ARRAY_END || token == FC_JSON_OBJECT_END;
     bool written = false;

@@ -14,14 +14,15 @@
 fc_status_t fc_result_open(fc_json_reader_t *reader, fc_str_t answer,
                            fc_error_t *err);
 
-// Reads {"dtype":…,"shape":…,"data":…} or with "b64", in this order; its '{' was read.
+// Reads {"dtype":…,"shape":…,"data":…}, or "b64" instead of "data", in this order. The
+// caller has read the '{'.
 fc_status_t fc_result_read_tensor(fc_arena_t *arena, fc_json_reader_t *reader,
                                   fc_npy_t *out_array, fc_error_t *err);
 
 typedef enum fc_result_form_t {
-  FC_RESULT_NESTED,  // tensors as nested lists, whatever form they came in
-  // Tensors with a type are written as 2x512xf32=[[…]]; of large ones only the ends of
-  // each dim are written.
+  FC_RESULT_NESTED,  // tensors as nested lists, even if the answer has "b64"
+  // A tensor with a type is written as 2x512xf32=[[…]]. Of a large tensor only the ends
+  // of each dim are written.
   FC_RESULT_ELIDED,
 } fc_result_form_t;
 

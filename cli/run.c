@@ -14,11 +14,11 @@
 typedef struct run_t {
   const fc_args_t *args;
   fc_str_t document;  // made for the function's signature
-  fc_str_t expected;  // empty: nothing is
+  fc_str_t expected;  // empty: no result is checked
   fc_timing_t timing;
 } run_t;
 
-// Only the last answer is written. Arguments are decoded again for each call, because a
+// Writes only the last answer. Decodes the arguments again for each call, because a
 // function may write to them.
 static fc_status_t call_all(run_t *run, fc_local_bound_t *bound,
                             fc_text_t *answer, fc_error_t *err) {
@@ -78,7 +78,8 @@ int fc_verb_run(const fc_args_t *args) {
                        args->word_count, fc_input_words_hint(args));
   }
   run_t run = {.args = args};
-  fc_tolerance_t tolerance;  // a wrong one is known before the call
+  fc_tolerance_t
+      tolerance;  // read here, so that a wrong one is refused before the call
   int exit_code = fc_input_check(args);
   if (!exit_code) exit_code = fc_steps_check(args);
   if (!exit_code) exit_code = fc_check_tolerance(args, &tolerance);

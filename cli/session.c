@@ -48,7 +48,7 @@ int fc_session_read_id(const fc_args_t *args, const char *text,
 }
 
 // ---------------------------------------------------------------------------
-// What is printed
+// Printing answers
 
 static void show_id(yyjson_val *root) {
   fc_show_text(fc_text_of(root, "session"));
@@ -102,16 +102,16 @@ static void show_list(yyjson_val *root) {
 }
 
 // ---------------------------------------------------------------------------
-// What is asked
+// The acts, and their requests
 
 static const struct act_t {
   const char *name;
   const char *method;
-  const char *rest;  // of the path after the id; NULL: there is no id
+  const char *rest;  // the path after the id; NULL: no id is given
   bool
-      has_file;  // the last word: of the body if there is no id, else of the answer
+      has_file;  // the last word is a file: for the answer, or without an id for the body
   int status;
-  const char *key;  // that the answer has
+  const char *key;  // a member that the answer must have
   void (*show)(yyjson_val *root);
 } kActs[] = {
     {"new", "POST", NULL, false, 201, "session", show_id},
@@ -124,8 +124,8 @@ static const struct act_t {
     {"import", "POST", NULL, true, 201, "session", show_id},
 };
 
-// Returns ,"KEY":VALUE for an option with a whole number, times `unit`; "" without the
-// option; NULL if the value is no whole number.
+// Returns ,"KEY":VALUE for an option with a whole number, times `unit`. Returns ""
+// without the option, and NULL if the value is not a whole number.
 static const char *member(const fc_args_t *args, fc_cli_option_t option,
                           const char *key, uint64_t unit) {
   const char *value = fc_args_get(args, option, NULL);

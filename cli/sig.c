@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall sig: prints signatures from a server or a module file. Several are printed one
-// a line. A single one is printed as its line, followed by a tree of the details that the
-// line omits, and by its origin. Both are made from the canonical JSON.
+// farcall sig: prints signatures from a server or a module file. Several signatures are
+// printed on one line each. A single one is printed as its line, followed by a tree with
+// the details that the line omits, and by its origin. Lines and trees are made from the
+// canonical JSON.
 #include <stdio.h>
 
 #include "file.h"
@@ -102,7 +103,7 @@ static int print_full(fc_str_t json, yyjson_val *root) {
 }
 
 // ---------------------------------------------------------------------------
-// Of a file
+// Signatures of a file
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -180,7 +181,7 @@ static int sig_of_file(const fc_args_t *args) {
 }
 
 // ---------------------------------------------------------------------------
-// Of a server
+// Signatures of a server
 
 // Makes the path of the document of one function, of one module, or of all. The document
 // has the member *out_key. Returns an exit code.

@@ -6,12 +6,13 @@
 #include "flame.h"
 #include "json/writer.h"
 
-// Returns the text after the name.
+// Returns what follows the row's name: its grid or its kind.
 static const char *place_of(const fc_flame_row_t *row) {
   return *row->grid ? row->grid : row->kind;
 }
 
-// Rows with the same text share a frame: that of the first.
+// Rows with the same name and the same place_of share a frame of speedscope: that of the
+// first row.
 static size_t frame_of(const fc_flame_t *flame, size_t index) {
   const fc_flame_row_t *row = &flame->rows[index];
   size_t frame = 0;

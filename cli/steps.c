@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts options to the document, and shows lines. The reader of the document checks
-// numbers of results and arguments and whether types fit, as in a document from a user.
+// Converts options to the call document's "repeat", and shows the steps of a server.
+// Whoever reads the document checks numbers of results and arguments and whether types
+// fit.
 #include "steps.h"
 
 #include <errno.h>
@@ -112,7 +113,7 @@ static fc_status_t put_feeds(const char *value, bool first, fc_sink_t *sink,
   return FC_OK;
 }
 
-// Checks and writes 0,2 as 0,2.
+// Checks a list such as 0,2 and writes it unchanged.
 static fc_status_t put_emits(const char *value, bool first, fc_sink_t *sink,
                              fc_error_t *err) {
   fc_str_t rest = fc_str(value);
@@ -209,8 +210,8 @@ int fc_steps_put(const fc_args_t *args, fc_str_t *document) {
 
 typedef struct shown_t {
   fc_arena_t *arena;
-  fc_str_t error;  // the line that is no step and no end, in the arena
-  bool ended;      // the line that says why it ended was shown
+  fc_str_t error;  // the first line that is neither step nor end, in the arena
+  bool ended;      // the last line, which gives the reason, was shown
 } shown_t;
 
 static bool is_shown(fc_str_t line, shown_t *shown) {
@@ -219,7 +220,7 @@ static bool is_shown(fc_str_t line, shown_t *shown) {
   return shown->ended = fc_str_starts(line, FC_STR("{\"done\":"));
 }
 
-// Shows complete lines, up to the first that is no step and no end.
+// Shows complete lines, up to the first that is neither a step nor the end.
 static fc_status_t show(void *context, fc_str_t lines, fc_error_t *err) {
   shown_t *shown = context;
   fc_str_t rest = lines, line = {0};

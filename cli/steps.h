@@ -9,15 +9,16 @@
 #include "cli.h"
 #include "client.h"
 
-// Checks that the options beside --iterate fit it, and that --until, --feed and --emit
-// come only with --iterate. Returns an exit code, after a complaint if it isn't 0.
+// Checks that the options given with --iterate fit it, and that --until, --feed and
+// --emit are given only with --iterate. Returns an exit code, after a complaint if it
+// isn't 0.
 int fc_steps_check(const fc_args_t *args);
-// Puts "repeat" into the document, which becomes one object in the arena. A text that is
-// no document stays unchanged: it is refused when it is read. Returns an exit code, after
-// a complaint if it isn't 0.
+// Puts "repeat" into the call document, which becomes one object in the arena. Text that
+// is not a call document stays unchanged; whoever reads it refuses it. Returns an exit
+// code, after a complaint if it isn't 0.
 int fc_steps_put(const fc_args_t *args, fc_str_t *document);
-// Makes the server do the steps, and prints a line for each as it comes. Returns an exit
-// code, after a complaint if it isn't 0: an error, or an incomplete answer.
+// Asks the server for the steps, and prints a line for each as it arrives. Returns an
+// exit code, after a complaint if it isn't 0: an error, or an incomplete answer.
 int fc_steps_ask(const fc_args_t *args, const fc_remote_t *server,
                  const char *target, fc_str_t document);
 

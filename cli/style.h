@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 typedef enum fc_style_t {
-  FC_STYLE_PLAIN,  // ends the others
+  FC_STYLE_PLAIN,  // ends the other styles
   FC_STYLE_BOLD,
   FC_STYLE_GOOD,
   FC_STYLE_BAD,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall test. With a file of calls: makes them and compares the answers. Without one:
-// makes the calls that the module brings. For a .vmfb it also calls each function that
-// takes and returns nothing, because IREE's tests are such functions and check
-// themselves. With --reference: see reference.c.
+// makes the calls in the module's own tests. In a .vmfb it also calls each function
+// without arguments and results: IREE's tests are such functions, and check themselves.
+// With --reference: see reference.c.
 #include <stdio.h>
 
 #include "bytecode/selftest.h"
@@ -93,10 +93,11 @@ static int test_calls(const fc_args_t *args) {
 }
 
 // ---------------------------------------------------------------------------
-// With what a module brings
+// The module's own tests
 
-// Makes the calls with which a server would test the module. A VM module with imports
-// that only IREE's own tests have cannot be loaded, and brings no calls.
+// Makes the calls with which a server would test the module. A VM module may import
+// functions that only IREE's own tests have: it cannot be loaded, and then has no such
+// calls.
 static int check_proof(const fc_args_t *args, bool is_native, tally_t *tally) {
   fc_module_t *module;
   fc_proof_t proof;

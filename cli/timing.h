@@ -11,13 +11,13 @@ typedef struct fc_timing_t {
   size_t count;
 } fc_timing_t;
 
-// Makes room for as many calls as --repeat says. Returns an exit code, after a complaint
-// if it isn't 0.
+// Allocates room for the number of calls that --repeat gives. Returns an exit code, after
+// a complaint if it isn't 0.
 int fc_timing_init(const fc_args_t *args, fc_timing_t *out_timing);
 void fc_timing_deinit(fc_timing_t *timing);
 
 // Prints the report of --time on standard error, and writes the file of --save. Sorts the
-// calls. Returns an exit code, after a complaint if it isn't 0.
+// times. Returns an exit code, after a complaint if it isn't 0.
 int fc_timing_report(const fc_args_t *args, fc_timing_t *timing);
 
 #endif  // FARCALL_CLI_TIMING_H_

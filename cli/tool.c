@@ -21,8 +21,8 @@
 #define LLVM_DIRECTORY "/usr/lib/llvm-22/bin"
 
 static volatile sig_atomic_t interrupted;
-static volatile pid_t running;  // the tool a signal ends, 0: none; written
-                                // while signals are held back
+static volatile pid_t running;  // the tool that a signal ends, 0: none;
+                                // changed only while signals are blocked
 
 static const char *usable(fc_arena_t *arena, const char *directory, size_t size,
                           const char *name, const char *suffix) {
@@ -59,10 +59,10 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
   return found ? found : along_path(arena, name, "");
 }
 
-// When tools began to run, for people at a terminal; 0: nobody waits.
+// When the tools began to run; 0: no progress is shown.
 static uint64_t begin_ns;
 static bool shown;
-static bool by_lines;  // nobody sees a terminal, and lines stay
+static bool by_lines;  // stderr is no terminal: each report is a new line
 
 static void on_tick(int number) { (void)number; }
 
@@ -135,13 +135,13 @@ static sigset_t hold_signals(void) {
   return before;
 }
 
-// Variables that tools do not get from us: the token, which is for servers, and TMPDIR,
-// which is replaced by the work directory, so that remains of a tool are removed.
+// Variables that are not passed to tools: the token, which is for servers, and TMPDIR.
+// TMPDIR becomes the work directory, so that files that a tool leaves behind are removed.
 #define NO_TOKEN "FARCALL_TOKEN="
 #define TEMPORARY "TMPDIR="
 
-// Makes the variables for a tool that works in `directory`, in one allocation, which the
-// caller frees. NULL: no memory.
+// Makes the environment of a tool that works in `directory`. It is one allocation, which
+// the caller frees. NULL: no memory.
 static char **make_environment(const char *directory) {
   static const char *const given[] = {"PYTHONDONTWRITEBYTECODE=1"};
   size_t count = 0;

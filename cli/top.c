@@ -24,21 +24,20 @@ typedef struct fc_top_row_t {
   const char *name;
   double calls;  // that succeeded
   double failed;
-  double ns;        // of those calls together
-  double queue_ns;  // the part of that in the queue
-  double call_ns;   // and in the module
+  double ns;        // of the calls that succeeded, together
+  double queue_ns;  // the part of `ns` in the queue
+  double call_ns;   // the part of `ns` in the module
 } fc_top_row_t;
 
 // A module, and the host that runs it.
 typedef struct fc_top_module_t {
-  const char
-      *name;  // as metrics have it: with the version where the file has one
+  const char *name;  // as in metrics: with the version if the file has one
   const char *state;
   double memory;
   double waiting;    // calls
   double running;    // calls
   double processes;  // 0: it runs in threads of the server
-  double refused;  // calls since it was loaded, for want of room or for crashes
+  double refused;    // calls since it was loaded (is_refusal)
 } fc_top_module_t;
 
 // A condition.
@@ -168,7 +167,8 @@ static bool read_faults(fc_arena_t *arena, const char *name,
   return true;
 }
 
-// Returns the worse state that replaces "ready".
+// Returns "quarantined" if a condition of the module says so; otherwise the module's
+// state.
 static const char *state_of(yyjson_val *module) {
   static const char kQuarantined[] = "quarantined";
   yyjson_val *condition;
@@ -229,7 +229,8 @@ static double read_count(fc_str_t text) {
   return value;
 }
 
-// Is it a code of calls that were refused although nothing was wrong with them?
+// Is the code in `labels` one of calls that were refused although nothing was wrong with
+// them?
 static bool is_refusal(fc_str_t labels) {
   static const char *const kCodes[] = {
       "overloaded", "call_quarantined", "module_quarantined",
@@ -347,8 +348,8 @@ static const fc_top_row_t *find_row(const fc_top_view_t *view, const char *name,
   return NULL;
 }
 
-// Returns the differences of a function since `before`. A module that was loaded again
-// counts from 0.
+// Returns what a function has done since `before`. The totals of a module that was loaded
+// again start at 0.
 static fc_top_row_t differ(const fc_top_row_t *now,
                            const fc_top_row_t *before) {
   if (!before || now->calls < before->calls || now->failed < before->failed) {
@@ -395,8 +396,8 @@ static void show_cell(const char *text, int width) {
   printf("%*s", size < width ? width - size : 0, "");
 }
 
-// Returns the refusals since `before`; for a module that was loaded again, those since
-// then.
+// Returns the refused calls since `before`; if the module was loaded again, those since
+// it was loaded.
 static double refused_since(const fc_top_module_t *now,
                             const fc_top_view_t *before) {
   const fc_top_module_t *old =

@@ -60,7 +60,7 @@ static fc_status_t put_place(const fc_signature_t *signature,
 }
 
 // Writes the tree of an argument or result. Writes nothing if its type has neither parts
-// nor a raw index: the line describes it fully.
+// nor a raw index: the one-line signature describes it fully.
 static fc_status_t put_tree(const fc_signature_t *signature, const char *what,
                             uint32_t position, const fc_param_t *param,
                             fc_sink_t *sink, fc_error_t *err) {

@@ -7,8 +7,8 @@
 
 #include "farcall/base.h"
 
-// Writes the tree of the signature in `json`, as farcalld publishes it. Arguments and
-// results without parts and without a raw index are left out: the one-line signature
+// Writes the tree of the signature in `json`, in the form that farcalld publishes. Leaves
+// out arguments and results without parts and without a raw index: the one-line signature
 // describes them fully. FC_CODE_ABI_METADATA: `json` cannot be read as a signature.
 fc_status_t fc_tree_print(fc_str_t json, fc_sink_t *sink, fc_error_t *err);
 

@@ -11,7 +11,7 @@
 static void limit(unsigned seconds) {
   static const int kFatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFatal); i++) {
-    (void)signal(kFatal[i], SIG_DFL);  // no word of crash.h
+    (void)signal(kFatal[i], SIG_DFL);  // crash.h must not report them
   }
   (void)signal(SIGALRM, SIG_DFL);
   alarm(seconds);
@@ -38,8 +38,8 @@ bool fc_tryout_start(fc_tryout_t *tryout, unsigned seconds,
   return tryout->pid > 0;
 }
 
-// Processes that the module has started may keep the pipe open, so its end alone is not
-// enough.
+// Reads what comes before end_ns. The end of the pipe alone would not do: processes that
+// the module has started may keep the pipe open.
 static ssize_t read_in_time(const fc_tryout_t *tryout, void *out, size_t size) {
   const uint64_t now_ns = fc_clock_ns();
   struct pollfd watched = {tryout->pipe, POLLIN, 0};
@@ -59,7 +59,7 @@ bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size) {
 
 void fc_tryout_end(const fc_tryout_t *tryout) {
   close(tryout->pipe);
-  (void)kill(tryout->pid, SIGKILL);  // it may have had no SIGALRM
+  (void)kill(tryout->pid, SIGKILL);  // it may have blocked SIGALRM
   while (waitpid(tryout->pid, NULL, 0) < 0 && errno == EINTR) {
   }
 }

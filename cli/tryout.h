@@ -12,18 +12,18 @@
 typedef struct fc_tryout_t {
   pid_t pid;
   int pipe;
-  uint64_t end_ns;  // nothing is heard after this
+  uint64_t end_ns;  // fc_tryout_hear waits no longer
 } fc_tryout_t;
 
-// Starts a child that calls `run`, which writes its findings to `pipe`, at most PIPE_BUF
-// bytes at a time, and then ends. The child prints nothing, and SIGALRM ends it after
+// Starts a child that calls `run` and then ends. `run` writes its findings to `pipe`, at
+// most PIPE_BUF bytes at a time. The child prints nothing, and SIGALRM ends it after
 // `seconds`. It has none of this process's threads, so it must open modules itself.
 // False: there is no child. Otherwise fc_tryout_end must be called.
 bool fc_tryout_start(fc_tryout_t *tryout, unsigned seconds,
                      void (*run)(const void *context, int pipe),
                      const void *context);
-// Waits until the child has reported `size` more bytes. False: it reports no more, or has
-// reported nothing for a second longer than its time.
+// Waits until the child has reported `size` more bytes. False: the child has ended or
+// reports no more, or `seconds` and one more second have passed.
 bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size);
 void fc_tryout_end(const fc_tryout_t *tryout);
 

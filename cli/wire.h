@@ -12,37 +12,39 @@
 
 typedef struct fc_wire_t {
   int file;   // -1: closed
-  void *tls;  // OpenSSL's SSL, NULL: none is spoken
+  void *tls;  // OpenSSL's SSL; NULL: no TLS
 } fc_wire_t;
 
 // The trusted authorities, and the certificate of this program.
 typedef struct fc_wire_rules_t {
-  const char *host;         // that the server's certificate must name
+  const char *host;         // the name that the server's certificate must have
   const char *ca;           // PEM; NULL: the authorities of the system
   const char *certificate;  // PEM; NULL: none
   const char *key;          // PEM; NULL: it is in the file of the certificate
-  bool http2;               // spoken over TLS, in place of HTTP/1.1
+  bool http2;               // HTTP/2 instead of HTTP/1.1, over TLS
 } fc_wire_rules_t;
 
 #define FC_WIRE_CLOSED ((fc_wire_t){.file = -1})
 
-// Prepares TLS over wire->file. The rules of the first call are used for all.
+// Prepares TLS over wire->file. The rules of the first call are used for all connections.
 // FC_CODE_JSON_SCHEMA: a file of the rules is wrong.
 fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
                            fc_error_t *err) FC_MUST_CHECK;
-// Continues the handshake. Returns 0 when it is finished (at once, without TLS), POLLIN
-// or POLLOUT for the event to wait for, or a negative number if it has failed: then
-// *out_why gives the reason, valid until the next call.
+// Continues the TLS handshake. Returns 0 when it is finished (without TLS, at once),
+// POLLIN or POLLOUT if that event must come first, or a negative number if it has failed:
+// then *out_why gives the reason, valid until the next call.
 int fc_wire_shake(fc_wire_t *wire, const char **out_why);
 
-// Like send(2) and recv(2), with errno; EAGAIN: the socket must become ready first.
+// Like send(2) and recv(2), with errno. EAGAIN: wait until the socket is ready.
 ssize_t fc_wire_send(fc_wire_t *wire, const void *data, size_t size);
 ssize_t fc_wire_recv(fc_wire_t *wire, void *data, size_t size);
-// Returns TLS's reason for EPROTO from these two.
+// Returns TLS's reason for an EPROTO of fc_wire_send or fc_wire_recv.
 const char *fc_wire_why(void);
-// Have bytes been received already, so that the socket may not become readable?
+// True if TLS has already read bytes that the caller has not: poll() would not report
+// them.
 bool fc_wire_has(const fc_wire_t *wire);
-// The socket is readable: are there bytes for the caller, or has the connection ended?
+// Call it when the socket is readable. True: there are bytes for the caller, or the
+// connection has ended.
 bool fc_wire_is_answered(fc_wire_t *wire);
 // Accepts a closed wire.
 void fc_wire_close(fc_wire_t *wire);

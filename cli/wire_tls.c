@@ -10,7 +10,7 @@
 #include "tls/openssl.h"
 #include "wire.h"
 
-// Made once: a program asks one server with one set of rules, over many connections.
+// Made once, because a program uses one set of rules for all its connections.
 static SSL_CTX *context;
 static BIO_METHOD *method;
 static const char *why = "the server has closed without saying so";
@@ -125,8 +125,8 @@ fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
 // ---------------------------------------------------------------------------
 // Bytes
 
-// Returns the SSL of the wire. Tells its BIO where the wire is, because it may have moved
-// since the last call.
+// Returns the SSL of the wire. The wire may have moved since the last call, so its BIO
+// gets the new address.
 static SSL *ssl_of(fc_wire_t *wire) {
   SSL *ssl = wire->tls;
   BIO_set_data(SSL_get_rbio(ssl), wire);
@@ -212,7 +212,7 @@ bool fc_wire_tls_has(const fc_wire_t *wire) {
   return SSL_pending(wire->tls) > 0;
 }
 
-// Tickets come unrequested, and are no answer.
+// TLS session tickets come unrequested; they are not an answer.
 bool fc_wire_tls_is_answered(fc_wire_t *wire) {
   char byte;
   size_t got = 0;

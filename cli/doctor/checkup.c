@@ -188,8 +188,8 @@ void fc_checkup_show(const fc_checkup_t *checkup, FILE *stream) {
   fprintf(stream,
           "%s%s%s: ", fc_style(stream, fit ? FC_STYLE_GOOD : FC_STYLE_BAD),
           fit ? "fit" : "unfit", fc_style(stream, FC_STYLE_PLAIN));
-  // The report does not claim that nothing will fail: nobody knows that before the module
-  // is made.
+  // A fit file may still fail: nobody knows that before the module is made. So the report
+  // does not say that nothing will fail.
   if (!fit) {
     fprintf(stream, "%zu that will fail, ", checkup->levels[FC_LEVEL_UNFIT]);
   }
@@ -201,7 +201,7 @@ void fc_checkup_show(const fc_checkup_t *checkup, FILE *stream) {
 // ---------------------------------------------------------------------------
 // As JSON
 
-// ,"key":"value"
+// Writes ,"key":"value".
 static fc_status_t put_member(fc_sink_t *sink, const char *key, fc_str_t value,
                               fc_error_t *err) {
   return fc_json_print(sink, err, ",'%s':'%.*s'", key, FC_STR_ARG(value));

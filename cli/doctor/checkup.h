@@ -9,7 +9,7 @@
 
 #include "farcall/base.h"
 
-#define FC_CHECKUP_PLACES_MAX 20000  // that have findings
+#define FC_CHECKUP_PLACES_MAX 20000  // places that have findings
 
 typedef enum fc_severity_t {
   FC_LEVEL_UNFIT,  // the compiler or the server is certain to refuse it
@@ -29,9 +29,9 @@ typedef struct fc_finding_t {
   fc_severity_t level;
   fc_subject_t subject;
   fc_str_t thing;       // an operator, a type, a dim: "Attention"
-  const char *place;    // "node 'attend' (3 of its graph)"; "": the file
+  const char *place;    // "node 'attend' (3 of its graph)"; "": the whole file
   const char *message;  // what is wrong with it
-  const char *way_out;  // what to do, "" when there is nothing to do
+  const char *way_out;  // what to do; "": nothing can be done
   size_t count;         // places with the same finding
 } fc_finding_t;
 
@@ -40,24 +40,24 @@ typedef struct fc_footprint_t {
   int64_t weights;     // constants, mapped or copied once for all calls
   int64_t arguments;   // of one call, with the results; open dims count as 1
   int64_t largest;     // the two largest values between operators, together
-  size_t sized_count;  // values between operators whose size the file has
-  size_t value_count;  // all of these values, about: one for each node
+  size_t sized_count;  // values between operators whose size is known
+  size_t value_count;  // values between operators: about one for each node
 } fc_footprint_t;
 
 typedef struct fc_checkup_t {
   fc_arena_t *arena;
   const char *path;    // of the file; "" for standard input
-  const char *input;   // how to call it in messages
-  const char *format;  // with its article
+  const char *input;   // its name in messages
+  const char *format;  // with "a" or "an"
   fc_finding_t *findings;
   size_t count;
   size_t capacity;
   size_t levels[FC_LEVEL_COUNT];
   size_t place_count;
   fc_footprint_t footprint;
-  // The reason for which an importer and its compiler read the file; "": none did.
+  // Why the file was imported and compiled; "": it was not.
   const char *asked;
-  bool write_roles;  // into the sidecar of a module
+  bool write_roles;  // change the sidecar of a module
   bool out_of_memory;
 } fc_checkup_t;
 
@@ -65,10 +65,10 @@ void fc_checkup_init(fc_checkup_t *checkup, fc_arena_t *arena, const char *path,
                      const char *input);
 
 // Adds a finding, or counts one more place of a finding with the same level, subject,
-// thing and message. All texts must live as long as the arena. From the 1001st new
-// finding on, only the counts of levels grow. After FC_CHECKUP_PLACES_MAX places the
-// checkup is full: a last finding says so, and no more are added. Otherwise a hostile
-// file would take hours.
+// thing and message. All texts must live as long as the arena. After 1000 findings, new
+// ones are only counted by level. After FC_CHECKUP_PLACES_MAX places the checkup is full:
+// a last finding says so, and no more are added. Otherwise a hostile file would take
+// hours.
 void fc_checkup_add(fc_checkup_t *checkup, fc_severity_t level,
                     fc_subject_t subject, fc_str_t thing, const char *place,
                     const char *message, const char *way_out);
@@ -77,10 +77,11 @@ static inline bool fc_checkup_is_full(const fc_checkup_t *checkup) {
   return checkup->place_count >= FC_CHECKUP_PLACES_MAX;
 }
 
-// Prints into the arena; returns "" if there is no memory, which is noted.
+// Prints into the arena. Returns "" if there is no memory, and sets out_of_memory.
 const char *fc_checkup_print(fc_checkup_t *checkup, const char *format, ...)
     FC_PRINTF(2, 3);
-// Returns a name from a file for messages: quoted, escaped and cut.
+// Returns a name from a file as messages show it: quoted, escaped and cut to a maximum
+// size.
 const char *fc_checkup_name(fc_checkup_t *checkup, fc_str_t name);
 
 static inline bool fc_checkup_is_fit(const fc_checkup_t *checkup) {

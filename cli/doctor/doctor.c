@@ -17,9 +17,9 @@ static bool is_module(fc_str_t bytes) {
   return kind && kind->use == FC_FILE_MODULE;
 }
 
-// ONNX begins with the field of its version, and no text begins with that byte.
-// fc_format_find does not recognise truncated ONNX, but fc_doctor_onnx reports where the
-// file ends.
+// ONNX begins with the field of its version, and no text begins with that byte. A
+// truncated model is not ONNX for fc_format_find, but fc_doctor_onnx can tell where it
+// ends.
 static bool begins_as_onnx(fc_str_t bytes) {
   return fc_str_starts(bytes, FC_STR("\x08"));
 }
@@ -41,7 +41,7 @@ static void check_source(fc_checkup_t *checkup, fc_str_t bytes) {
   }
   checkup->format = format->name;
   switch (format->id) {
-    case FC_FORMAT_ONNX:  // one that begins with another field
+    case FC_FORMAT_ONNX:  // a model that begins with another field
       fc_doctor_onnx(checkup, bytes);
       break;
     case FC_FORMAT_JAX_EXPORT:
@@ -90,7 +90,7 @@ bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
 }
 
 // ---------------------------------------------------------------------------
-// What only the importer and the compiler can find out
+// Findings of the importer and the compiler
 
 static void add_refusal(fc_checkup_t *checkup, const fc_compile_t *compile) {
   const char *message = compile->err->message, *hint = compile->hint;
@@ -124,8 +124,8 @@ static int try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
                : fc_complain(FC_EXIT_FAILED, "%s", compile->err->message);
 }
 
-// Only an import shows whether it succeeds. So an ONNX model that looks fit is imported
-// if the tools are installed.
+// Imports an ONNX model that looks fit, if the tools are installed: only an import shows
+// whether it can be imported.
 static int ask_importer(const fc_args_t *args, fc_checkup_t *checkup,
                         fc_str_t bytes) {
   char reason[FC_FILE_TEXT];

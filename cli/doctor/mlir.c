@@ -52,15 +52,16 @@ typedef struct reader_t {
   fc_str_t text;
   size_t at;
   size_t line;        // of `at`, from 1
-  size_t line_begin;  // where that line begins
+  size_t line_begin;  // index of the first character of that line
   char open[NESTING_MAX];
   size_t open_lines[NESTING_MAX];
   size_t depth;
-  size_t function_count;  // public ones
-  bool in_head;           // of a function, up to its body
-  bool has_dim_names;     // farcall.dims in that head
-  size_t open_dims;       // line of the first dim without a size in that head
-  bool custom_call;       // the next symbol or text is what it calls
+  size_t function_count;  // public functions
+  bool in_head;           // between `func` and the function's body
+  bool has_dim_names;     // farcall.dims was in that head
+  size_t
+      open_dims;  // line of the first dim without a size in that head; 0: none
+  bool custom_call;  // the next symbol or text is the called function
 } reader_t;
 
 static const char *place_of(reader_t *reader, size_t at) {
@@ -85,7 +86,7 @@ static char char_at(const reader_t *reader, size_t at) {
   return at < reader->text.size ? reader->text.data[at] : '\0';
 }
 
-// Returns the element type, "f32" in "?x4xf32".
+// Returns the element type of a shape: "f32" for "?x4xf32".
 static fc_str_t element_of(fc_str_t word) {
   size_t begin = 0;
   while (begin < word.size) {
@@ -248,7 +249,8 @@ static bool read_next(reader_t *reader) {
     }
     return true;
   }
-  // Brackets between quotes, as in data of constants, need not pair.
+  // Brackets between quotes, for example in the data of constants, need not come in
+  // pairs.
   if (byte == '"') return skip_quoted(reader);
   if (is_word(byte) && byte != '-') {
     const size_t begin = reader->at;
@@ -325,7 +327,7 @@ static bool read_number(fc_str_t bytes, size_t *at, uint64_t *out) {
   return true;
 }
 
-// Returns the section of strings; empty if there is none.
+// Returns the section with the strings; empty if there is none.
 static fc_str_t find_strings(fc_str_t bytes) {
   static const size_t kMagic = 4;
   uint64_t version, size, alignment;
@@ -359,7 +361,7 @@ static void check_string(fc_checkup_t *checkup, fc_str_t string) {
     const struct word_t *row = &kWords[i];
     const bool portable =
         row->portable && fc_str_equal(string, fc_str(row->portable));
-    // In the strings, a dialect has no dot after its name.
+    // The string table has dialects without the dot after their names.
     const bool dialect =
         row->form == PREFIX &&
         fc_str_equal(string, fc_str_make(row->name.data, row->name.size - 1));

@@ -10,8 +10,8 @@
 #include "farcall/farcall.h"
 #include "kernels/cpu.h"
 
-// Copies `thing`, a text of the module, because findings are printed after the module was
-// released.
+// Adds a finding about `thing`, a text of the module. Copies it, because findings are
+// printed after the module was released.
 static void add(fc_checkup_t *checkup, fc_severity_t level,
                 fc_subject_t subject, fc_str_t thing, const char *message,
                 const char *way_out) {
@@ -95,7 +95,7 @@ static bool holds(fc_str_t text, const char *wanted) {
   return memmem(text.data, text.size, wanted, strlen(wanted)) != NULL;
 }
 
-// Checks the bytes of a .vmfb for the formats of its kernels, whose names are in it.
+// Checks the kernels' formats: their names are in the bytes of a .vmfb.
 static void check_speed(fc_checkup_t *checkup, fc_str_t bytes,
                         const fc_module_info_t *info) {
   if (holds(bytes, "vmvx-bytecode-fb") && !info->runs_native) {

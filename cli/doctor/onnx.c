@@ -10,12 +10,12 @@
 
 #define DEPTH_MAX 32
 #define OPSET_NEWEST 28    // of ONNX 1.23
-#define PARTS_MAX 1000000  // nodes, weights and values that are looked at
+#define PARTS_MAX 1000000  // nodes, weights and values that are checked
 
 // ---------------------------------------------------------------------------
 // Types
 
-// By number of TensorProto.DataType. Bits 0: a call cannot carry the type.
+// Indexed by TensorProto.DataType. Bits 0: a call cannot carry the type.
 static const struct {
   const char *name;
   unsigned bits;
@@ -48,14 +48,14 @@ static unsigned type_bits(uint64_t type) {
 }
 
 // ---------------------------------------------------------------------------
-// A model that is being looked at
+// A model that is being checked
 
 typedef struct model_t {
   fc_checkup_t *checkup;
-  int64_t opset;          // of ONNX's own domain, 0: the model says none
+  int64_t opset;          // of ONNX's own domain; 0: not given
   bool has_estimators;    // operators of ai.onnx.ml, whose texts become numbers
-  fc_name_table_t names;  // of values that were made so far, and of weights
-  fc_name_table_t functions;  // of the model's own
+  fc_name_table_t names;  // of weights, and of values made so far
+  fc_name_table_t functions;  // defined by the model itself
   size_t node_count;
   size_t part_count;   // PARTS_MAX + 1: there were too many
   int64_t largest[2];  // bytes of the two largest values between operators
@@ -64,12 +64,12 @@ typedef struct model_t {
 
 typedef struct value_t {
   fc_str_t name;
-  uint32_t kind;  // the member of TypeProto: 1 tensor; 0: no type is given
+  uint32_t kind;  // field number in TypeProto: 1 is a tensor; 0: no type
   uint64_t type;
   bool has_shape;
   int64_t elements;  // open dims count as 1
   size_t open;       // dims without a size
-  size_t unnamed;    // those of them without a name
+  size_t unnamed;    // of these, dims without a name
 } value_t;
 
 static void add(model_t *model, fc_severity_t level, fc_subject_t subject,

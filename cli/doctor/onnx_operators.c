@@ -4,7 +4,7 @@
 #include "doctor/onnx_operators.h"
 
 // ---------------------------------------------------------------------------
-// What is known of operators
+// Tables
 
 typedef struct known_t {
   fc_str_t domain;

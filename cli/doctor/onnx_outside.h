@@ -11,7 +11,7 @@ typedef struct fc_onnx_outside_t {
   uint64_t offset, length;
 } fc_onnx_outside_t;
 
-// Reads one entry of TensorProto.external_data; a weight has one for each member.
+// Reads one entry of TensorProto.external_data. Each entry sets one member of `outside`.
 void fc_onnx_read_outside(fc_str_t bytes, fc_onnx_outside_t *outside);
 // Adds findings about the file of weight `name`.
 void fc_onnx_check_outside(fc_checkup_t *checkup, fc_str_t name,

@@ -7,29 +7,29 @@
 
 #include "farcall/base.h"
 
-// A message that is being read; fc_message makes one before its first field.
+// A message that is being read. fc_message begins the reading.
 typedef struct fc_message_t {
   fc_str_t bytes;
   size_t at;
-  bool damaged;  // the bytes at `at` are no field
+  bool damaged;  // the bytes at `at` are not a field
 } fc_message_t;
 
 typedef struct fc_pb_field_t {
   uint32_t number;
   bool has_bytes;
-  uint64_t value;  // of a number; the bits of a float
-  fc_str_t bytes;  // of a text, a message or packed numbers
+  uint64_t value;  // for a number; for a float its bits
+  fc_str_t bytes;  // for a text, a message or packed numbers
 } fc_pb_field_t;
 
 static inline fc_message_t fc_message(fc_str_t bytes) {
   return (fc_message_t){.bytes = bytes};
 }
 
-// False: the message has ended or is damaged.
+// Reads the next field. False: the message has ended or is damaged.
 bool fc_message_next(fc_message_t *message, fc_pb_field_t *out_field);
 
-// The integers of a repeated field: a single one, or several packed ones (varints).
-// Before the first, all members except `field` are zero.
+// The integers of a repeated field: one unpacked, or several packed ones (varints). At
+// the beginning, all members except `field` are zero.
 typedef struct fc_numbers_t {
   fc_pb_field_t field;
   size_t at;

@@ -19,9 +19,9 @@
 
 #define SECONDS 20                   // for all calls
 #define EXAMPLE_SIZE_MAX (1u << 20)  // bytes of a call
-#define FILL 0x38  // of the first argument; small positive floats
+#define FILL 0x38  // of the first argument; as floats, small positive numbers
 
-// A report of the child: a function writes to an argument; or, with DONE instead of an
+// A message of the child: the function has written the argument; or, with DONE as the
 // argument, the call was made.
 typedef struct told_t {
   uint32_t function;
@@ -68,8 +68,8 @@ static bool tell(int pipe, size_t function, uint32_t argument) {
   return write(pipe, &told, sizeof told) == (ssize_t)sizeof told;
 }
 
-// Makes the call of a frame that was begun, and reports which arguments have changed,
-// except those already reported.
+// Makes the call that the frame holds, and reports the arguments that have changed. An
+// argument is reported only once.
 static bool make_call(const fc_local_bound_t *bound, bool integers, bool *told,
                       int pipe) {
   const fc_function_t *function = bound->function;
@@ -194,7 +194,7 @@ static yyjson_mut_val *find_list(yyjson_mut_doc *doc, yyjson_mut_val *object,
   return list ? list : yyjson_mut_obj_add_arr(doc, object, key);
 }
 
-// Returns the entry of a function; a new entry gets its name.
+// Returns the entry of a function in the sidecar. If there is none, makes one.
 static yyjson_mut_val *find_entry(const sidecar_t *sidecar, fc_str_t name) {
   yyjson_mut_val *list = find_list(
       sidecar->doc, yyjson_mut_doc_get_root(sidecar->doc), "functions");

@@ -15,7 +15,7 @@
 #define SECONDS 60  // for all functions
 #define UNTRIED FC_BATCH_OFF "they cannot be tried here"
 
-#define BEGINS UINT32_MAX  // told before the first function is tried
+#define BEGINS UINT32_MAX  // sent before the first function is tried
 
 typedef struct told_t {
   uint32_t function;

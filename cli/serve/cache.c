@@ -27,7 +27,7 @@
 #define ARENA_LIMIT ((size_t)4 << 30)
 
 // ---------------------------------------------------------------------------
-// The folder
+// The folder of the cache
 
 // Makes the folder and its parent folders. False: see errno.
 static bool make_folders(char *path) {

@@ -113,7 +113,8 @@ fc_status_t fc_entry_seal(fc_arena_t *arena, const char *folder,
 // ---------------------------------------------------------------------------
 // Use
 
-// The descriptor of this process, from the first entry that it finds on; -1: none.
+// The descriptor of IN_USE, open from the first entry on that this process finds; -1: not
+// open.
 static int uses = -1;
 
 static int open_uses(fc_arena_t *arena, const char *cache) {
@@ -124,8 +125,8 @@ static int open_uses(fc_arena_t *arena, const char *cache) {
   return file < 0 ? open(path, O_RDONLY | kFlags) : file;
 }
 
-// False: see errno; EAGAIN if another process has the lock. These locks belong to the
-// open file, not to the process.
+// Locks the entry's byte of IN_USE. False: see errno; EAGAIN if another process has the
+// lock. These locks belong to the open file, not to the process.
 static bool lock_entry(int file, const char *entry, short kind) {
   char place[16];
   snprintf(place, sizeof place, "%s", fc_file_base(entry));
@@ -136,8 +137,9 @@ static bool lock_entry(int file, const char *entry, short kind) {
   return !fcntl(file, F_OFD_SETLK, &range);
 }
 
-// False: the entry is being removed. If the file system has no locks, or the cache
-// belongs to root and nobody prunes it, the entry is used without a lock.
+// Marks the entry as used. False: the entry is being removed. If the file system has no
+// locks, or the cache belongs to root and nobody prunes it, the entry is used without a
+// lock.
 static bool use(fc_arena_t *arena, const char *entry) {
   const int size = (int)(fc_file_base(entry) - entry);
   const char *cache = fc_print(arena, "%.*s", size, entry);
@@ -246,7 +248,7 @@ static int newest_first(const void *a, const void *b) {
                                     : 1;
 }
 
-// No process can begin to use the entry until `locks` is closed.
+// With the lock, no process can begin to use the entry until `locks` is closed.
 static void remove_unused(int locks, const char *entry) {
   if (lock_entry(locks, entry, F_WRLCK)) fc_workdir_remove(entry);
 }

@@ -12,13 +12,13 @@
 // Folders that become entries have this prefix and six more characters.
 #define FC_ENTRY_NEW "new-"
 
-// Writes the list of all files in the folder. FC_CODE_MODULE_PATH says what could not be
-// read or written.
+// Writes the list of all files in the folder, with their digests. FC_CODE_MODULE_PATH: a
+// file could not be read or written.
 fc_status_t fc_entry_seal(fc_arena_t *arena, const char *folder,
                           fc_error_t *err) FC_MUST_CHECK;
 // Returns the path of the module that the entry has for a source. NULL: the entry does
-// not exist, is incomplete or changed, or others may write to it. The found entry is in
-// use from now on, by this process and the farcalld that it becomes.
+// not exist, is incomplete or changed, or others may write to it. From now on the entry
+// counts as used by this process, and by the farcalld that it becomes.
 const char *fc_entry_find(fc_arena_t *arena, const char *entry,
                           const char *source);
 // Call it right before this process becomes farcalld: its entries stay in use.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All bytes of the source are hashed. Other files may have gigabytes, so only their
-// identity is hashed: changing a file without changing its ctime requires changing the
-// machine's clock.
+// All bytes of the source are hashed. Other files may be very large, so only their
+// identity is hashed (fc_serve_state). A file cannot change without its ctime, unless the
+// machine's clock is changed.
 #include "serve/key.h"
 
 #include <glob.h>

@@ -18,7 +18,7 @@
 
 typedef struct serve_t {
   const fc_args_t *args;
-  const char **paths;  // what farcalld is given
+  const char **paths;  // files and folders for farcalld
   size_t path_count, capacity;
 } serve_t;
 
@@ -99,7 +99,7 @@ static bool has_module(fc_arena_t *arena, const char *path) {
 
 // The content of a folder.
 typedef struct found_t {
-  bool others;  // modules, or folders that may have some
+  bool others;  // modules, or folders that may have modules
   bool sources;
   int failure;  // exit code of a source that could not be compiled
 } found_t;

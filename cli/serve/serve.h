@@ -12,10 +12,10 @@
 int fc_serve_module(const fc_args_t *args, const char *path,
                     const char **out_module);
 
-// Starts a process that waits until the farcalld that this process becomes is ready,
-// prints the address of its page on standard output and, with `open`, opens it in a
-// browser. Sets NOTIFY_SOCKET for farcalld; does nothing if a service manager has set it.
-// False: it cannot start the process; farcalld works without it.
+// This process will become farcalld. Starts another one, which waits until farcalld is
+// ready, prints the address of its page on standard output and, with `open`, opens the
+// page in a browser. Sets NOTIFY_SOCKET for farcalld; does nothing if a service manager
+// has set it. False: the other process cannot be started; farcalld works without it.
 bool fc_serve_announce(fc_arena_t *arena, bool open);
 
 #endif  // FARCALL_CLI_SERVE_SERVE_H_
