@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loader behind openssl.h.
+// Loads OpenSSL and fills the table of openssl.h.
 #include <dlfcn.h>
 #include <string.h>
 
 #include "tls/openssl.h"
 
-#define LIBRARY "libssl.so.3"  // which brings libcrypto
+#define LIBRARY "libssl.so.3"  // which loads libcrypto
 
 fc_openssl_t fc_openssl;
 
@@ -19,7 +19,7 @@ static fc_status_t fail(fc_error_t *err) {
 fc_status_t fc_openssl_load(fc_error_t *err) {
   static const struct {
     const char *name;
-    void *member;  // of fc_openssl, where the name leads
+    void *member;  // of fc_openssl; the usual name stands for it
   } kFunctions[] = {
 #define FC_OPENSSL(name) {#name, &(name)},
 #include "tls/openssl.def"
