@@ -51,14 +51,14 @@ static fc_dtype_t match(const Py_buffer *view, fc_dtype_t wanted) {
 // ---------------------------------------------------------------------------
 // Tensors
 
-// Notes the address range of the caller's bytes.
+// Records the address range of the caller's bytes.
 static void note_range(fc_py_part_t *part, const fc_tensor_t *tensor) {
   const Py_buffer *view = &part->view;
   part->low = part->high = view->buf;
   for (int i = 0; i < view->ndim; i++) {
     if (view->shape[i] == 0) return;
     const Py_ssize_t stride =
-        tensor->strides ? view->strides[i] : 0;  // dense: below
+        tensor->strides ? view->strides[i] : 0;  // dense: see the end
     const Py_ssize_t reach = (view->shape[i] - 1) * stride;
     if (reach < 0) part->low += reach;
     else part->high += reach;
@@ -145,7 +145,8 @@ static fc_dtype_t coerce(const fc_leaf_t *leaf, PyObject *object,
   return dtype;
 }
 
-// Gets a buffer of the object in `part`. FC_DTYPE_NONE: an exception is set.
+// Gets a buffer of the object into part->view. Returns its dtype; FC_DTYPE_NONE: an
+// exception is set.
 static fc_dtype_t view_object(const fc_leaf_t *leaf, PyObject *object,
                               PyObject *casting, fc_py_part_t *part) {
   if (PyObject_CheckBuffer(object)) {
@@ -184,8 +185,8 @@ static bool out_of_range(const fc_leaf_t *leaf, PyObject *object) {
   return false;
 }
 
-// Raises an error with the given type. But an exception that is not about the type, such
-// as KeyboardInterrupt, stays set for the caller.
+// Raises an error that names the object's type. An exception that is not about the type,
+// such as KeyboardInterrupt, stays set instead.
 static bool wrong_type(const fc_leaf_t *leaf, const char *wanted,
                        PyObject *object) {
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError) &&
@@ -231,7 +232,7 @@ static bool read_bool(const fc_leaf_t *leaf, PyObject *object,
   PyObject *number = PyNumber_Index(object);
   long value = number ? PyLong_AsLong(number) : -1;
   Py_XDECREF(number);
-  if (!number) {  // numpy.bool_ is no index
+  if (!number) {  // numpy.bool_ has no __index__
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
     PyErr_Clear();
     Py_buffer view;
@@ -275,8 +276,9 @@ static bool round_float(fc_dtype_t dtype, double value, void *out) {
   return whole || isfinite(single);
 }
 
-// Was the object, which gave an infinite f64, less than infinity, such as a NumPy
-// longdouble above the largest f64? An object that cannot be compared counts as infinite.
+// `value` is what Python made of the object. True if it is infinite although the object
+// is finite, for example a NumPy longdouble above the largest f64. An object that cannot
+// be compared counts as infinite.
 static bool was_finite(PyObject *object, double value) {
   if (!object || !isinf(value) || PyFloat_CheckExact(object)) return false;
   PyObject *infinity = PyFloat_FromDouble(value);
@@ -288,7 +290,7 @@ static bool was_finite(PyObject *object, double value) {
   return less == 1;
 }
 
-// The same for one part of a complex number.
+// Like was_finite, for one part of a complex number.
 static bool part_was_finite(PyObject *object, const char *name, double value) {
   PyObject *part = isinf(value) ? PyObject_GetAttrString(object, name) : NULL;
   PyErr_Clear();
@@ -307,7 +309,8 @@ static bool read_float(const fc_leaf_t *leaf, PyObject *object,
   }
   if (was_finite(object, value)) return out_of_range(leaf, object);
   if (leaf->dtype == FC_DTYPE_F32 && PyLong_Check(object)) {
-    // Rounded only once: the f64 nearest to an integer may lie halfway between two f32.
+    // Rounds only once. The f64 nearest to the integer may lie halfway between two f32,
+    // and rounding it again may give the wrong one.
     int beyond;
     const long long whole = PyLong_AsLongLongAndOverflow(object, &beyond);
     const float single = (float)whole;
@@ -323,7 +326,7 @@ static bool read_complex(const fc_leaf_t *leaf, PyObject *object,
   if (PyUnicode_Check(object)) {
     return wrong_type(leaf, "a complex number", object);
   }
-  // In the stable ABI only a complex object gives its parts.
+  // The stable ABI can read the parts only of a complex object.
   PyObject *number =
       PyObject_CallFunction((PyObject *)&PyComplex_Type, "O", object);
   if (!number) return wrong_type(leaf, "a complex number", object);
@@ -502,9 +505,10 @@ bool fc_py_argument_set(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
     case FC_TYPE_NULL:
     case FC_TYPE_TUPLE:
     case FC_TYPE_DICT:
-      return true;  // _structure.py has looked: nothing is passed
+      return true;  // _structure.py has checked it; nothing is passed
     default:
-      // Copies in the arena are freed after the call, so every result is copied.
+      // Copies are freed after the call, so every result is copied: any result may point
+      // to them.
       part->low = NULL;
       part->high = (const char *)UINTPTR_MAX;
       return set_value(call, index, leaf, object, arena);

@@ -9,8 +9,8 @@
 
 fc_py_given_t fc_py_given;
 
-// Returns the text, or None if it is empty. Text from a module or a client may be cut
-// anywhere.
+// Returns the text, or None if it is empty. Text from a module or a client may be cut in
+// the middle of a character.
 static PyObject *text_of(const char *text) {
   if (!text || !text[0]) return Py_NewRef(Py_None);
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
@@ -153,7 +153,7 @@ static bool add_type(PyObject *module, PyType_Spec *spec, const char *name,
   return added == 0;
 }
 
-PyMODINIT_FUNC PyInit__farcall(void);  // what an import looks for
+PyMODINIT_FUNC PyInit__farcall(void);  // the import calls it
 PyMODINIT_FUNC PyInit__farcall(void) {
   PyObject *module = PyModule_Create(&definition);
   if (module &&

@@ -19,8 +19,8 @@ typedef struct fc_py_given_t {
   PyObject *ndarray;  // numpy.ndarray
   PyObject *dtype;    // (text of a dtype) -> numpy.dtype
   PyObject *coerce;   // (object, text of a dtype or None, path, casting) ->
-                      // (array, text)
-  PyObject *dtypes[FC_DTYPE_COUNT];  // what `dtype` has answered, or NULL
+                      // (array, text of its dtype)
+  PyObject *dtypes[FC_DTYPE_COUNT];  // results of `dtype`; NULL: not asked yet
 } fc_py_given_t;
 extern fc_py_given_t fc_py_given;
 
@@ -30,17 +30,17 @@ PyObject *fc_py_raise(const fc_error_t *err);
 PyObject *fc_py_fail(fc_code_t code, const char *path, const char *format, ...)
     FC_PRINTF(3, 4);
 PyObject *fc_py_str(fc_str_t text);
-// Returns the numpy.dtype of elements, borrowed.
+// Returns the numpy.dtype of the elements, a borrowed reference.
 PyObject *fc_py_dtype(fc_dtype_t dtype);
 
 // ---------------------------------------------------------------------------
 // Modules and seats
 
-// An instance and its calls, which one thread at a time uses.
+// An instance and its calls. One thread at a time uses a seat.
 typedef struct fc_py_seat_t {
-  struct fc_py_seat_t *next;  // of the free ones
+  struct fc_py_seat_t *next;  // of the free seats
   fc_instance_t *instance;
-  fc_call_t *calls[];  // by function; NULL until it is called
+  fc_call_t *calls[];  // one for each function; NULL until it is called
 } fc_py_seat_t;
 
 // farcall._farcall.Module
@@ -48,15 +48,16 @@ typedef struct fc_py_module_t {
   PyObject ob_base;
   fc_module_t *module;
   fc_py_seat_t *free;
-  uint32_t leased;  // seats that results of calls keep
-  uint32_t taken;   // seats that calls and results have
+  uint32_t leased;  // seats kept by results
+  uint32_t taken;   // seats used by calls or kept by results
   bool closed;      // `module` is NULL once no seat is taken
 } fc_py_module_t;
 
 extern PyType_Spec fc_py_module_spec;
 extern PyTypeObject *fc_py_module_type;
-// Returns a free seat with a call of the function, or a new one, for which the global
-// lock is released. NULL: an exception is set, for example because the module is closed.
+// Takes a free seat, or makes one, releasing the global lock meanwhile. The seat has a
+// call of the function. NULL: an exception is set, for example because the module is
+// closed.
 fc_py_seat_t *fc_py_seat_take(fc_py_module_t *module, size_t function);
 void fc_py_seat_give(fc_py_module_t *module, fc_py_seat_t *seat);
 
@@ -80,12 +81,12 @@ void fc_py_state_give(PyObject *state);
 // ---------------------------------------------------------------------------
 // Arguments
 
-// The data of one argument leaf until the run is over.
+// The data of one argument leaf, kept until the run is over.
 typedef struct fc_py_part_t {
-  Py_buffer view;  // `obj` NULL: none
-  PyObject *kept;  // an object made for it, or NULL
+  Py_buffer view;  // `obj` is NULL without a buffer
+  PyObject *kept;  // an object made for the argument, or NULL
   fc_scalar_t scalar;
-  const char *low;  // its bytes, if they are the caller's
+  const char *low;  // the caller's bytes, from `low` to `high`
   const char *high;
 } fc_py_part_t;
 
@@ -100,15 +101,15 @@ void fc_py_part_deinit(fc_py_part_t *part);
 // ---------------------------------------------------------------------------
 // Results
 
-// farcall._farcall.Memory: the bytes of arrays, owned by this object or by a call. It
+// farcall._farcall.Memory: the bytes of arrays. This object or a call owns them. It
 // exports one flat buffer.
 extern PyType_Spec fc_py_memory_spec;
 extern PyTypeObject *fc_py_memory_type;
 // Makes an object with its own memory: not zeroed, aligned to FC_TENSOR_ALIGNMENT,
 // writable.
 PyObject *fc_py_memory_create(size_t size);
-// Makes an object for borrowed memory, which is valid as long as `owner`. Read-only,
-// because it may belong to the module, as a constant or a weight.
+// Makes an object for borrowed memory, which is valid as long as `owner` lives. It is
+// read-only, because it may be a constant or a weight of the module.
 PyObject *fc_py_memory_borrow(void *data, size_t size, PyObject *owner);
 void *fc_py_memory_data(PyObject *memory);
 
@@ -127,10 +128,10 @@ typedef struct fc_py_run_t {
   const fc_py_part_t *parts;
   size_t part_count;
   PyObject *lease;  // NULL until a result keeps the seat
-  bool has_state;   // whose memory results may lie in: all are copied
+  bool has_state;   // results may lie in its memory, so all are copied
 } fc_py_run_t;
 
-// Returns a copy as an array.
+// Returns a copy of the tensor as an array.
 PyObject *fc_py_array_copy(const fc_tensor_t *tensor);
 // Returns the result at `path`.
 PyObject *fc_py_result_get(fc_py_run_t *run, const char *path);

@@ -11,10 +11,10 @@ typedef struct function_t {
   PyObject ob_base;
   fc_py_module_t *module;
   size_t index;           // in the module's listing
-  Py_ssize_t positional;  // inputs that may be given by position
+  Py_ssize_t positional;  // number of inputs that may be given by position
   Py_ssize_t input_count;
   PyObject *keywords;  // dict: the name of an input -> its number
-  PyObject *bind;      // (args, kwargs): raises what is wrong with them
+  PyObject *bind;      // (args, kwargs): raises the error that they have
   PyObject *flatten;  // (tuple of inputs) -> tuple of argument leaves, or None:
                       // each input is a leaf
   PyObject *build;    // (list of result leaves) -> the results, or None: each
@@ -58,7 +58,7 @@ static bool bind(const function_t *self, PyObject *args, PyObject *kwargs,
   return true;
 }
 
-// Lets Python raise the error, as for functions of a server.
+// Calls `bind`, so that the error is the same as for functions of a server.
 static void refuse(const function_t *self, PyObject *args, PyObject *kwargs) {
   if (PyErr_Occurred()) return;
   PyObject *names = kwargs ? Py_NewRef(kwargs) : PyDict_New();
@@ -73,7 +73,7 @@ static void refuse(const function_t *self, PyObject *args, PyObject *kwargs) {
 // ---------------------------------------------------------------------------
 // A call
 
-// Sets every given argument leaf; OUT arguments come after them.
+// Sets every given argument leaf. OUT arguments are not given; their leaves come last.
 static bool set_leaves(const function_t *self, fc_call_t *call,
                        PyObject *const *objects, size_t count,
                        fc_arena_t *arena, fc_py_part_t *parts) {
@@ -128,12 +128,12 @@ static PyObject *run(const function_t *self, fc_call_t *call,
   PyObject *results = get_results(self, &done);
   *out_leased = done.lease != NULL;
   if (done.lease)
-    Py_DECREF(done.lease);  // gives the seat back if nobody has it
+    Py_DECREF(done.lease);  // gives the seat back if no result keeps it
   else fc_call_end(call);
   return results;
 }
 
-// Does the same with a state, which no other call uses meanwhile; NULL: none.
+// Like `run`, with a state that no other call uses meanwhile; NULL: no state.
 static PyObject *run_with(const function_t *self, PyObject *state,
                           fc_call_t *call, fc_py_seat_t *seat,
                           const fc_py_part_t *parts, size_t part_count,
@@ -178,7 +178,7 @@ static PyObject *call_leaves(const function_t *self, PyObject *state,
   return results;
 }
 
-// Lets Python make leaves from the inputs, and makes a call with them.
+// Calls `flatten` to make leaves of the inputs, and makes a call with them.
 static PyObject *call_structured(const function_t *self, PyObject *state,
                                  PyObject *const *inputs) {
   PyObject *given = PyTuple_New(self->input_count);
@@ -262,7 +262,7 @@ static PyObject *example(PyObject *object, PyObject *name) {
 // ---------------------------------------------------------------------------
 // The type
 
-// Points self->paths at the texts of a tuple of str.
+// Fills self->paths with the texts of a tuple of str.
 static bool read_paths(function_t *self, PyObject *texts) {
   const Py_ssize_t count = PyTuple_Size(texts);
   self->paths = PyMem_Calloc((size_t)count + 1, sizeof self->paths[0]);
@@ -321,8 +321,8 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args,
   return NULL;
 }
 
-// A reference cycle through this object is broken elsewhere: at the __dict__ of a
-// subclass, or in the closures.
+// There is no tp_clear: a reference cycle through this object is broken elsewhere, at the
+// __dict__ of a subclass or in the closures.
 static int function_traverse(PyObject *object, visitproc visit, void *arg) {
   const function_t *self = function_of(object);
   Py_VISIT(Py_TYPE(object));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall._farcall.Module: a loaded file and its free seats. A call takes a seat and
-// gives it back. So there are as many seats as calls ever ran at once, plus those of
-// results that use their memory. A closed module makes no more calls; its memory is freed
-// when the last seat is given back.
+// gives it back. So there are as many seats as calls ever ran at the same time, and one
+// for each call whose results still use its memory. A closed module makes no more calls;
+// its memory is freed when the last seat is given back.
 #include "extension.h"
 #include "module/examples.h"
 
@@ -43,7 +43,7 @@ static fc_py_seat_t *seat_create(fc_py_module_t *module) {
   return NULL;
 }
 
-// Counts that a seat was given back.
+// Called after a seat was given back. Releases a closed module with the last one.
 static void leave(fc_py_module_t *module) {
   if (--module->taken || !module->closed) return;
   fc_module_release(module->module);
@@ -145,9 +145,9 @@ static fc_status_t check_sha256(const fc_module_t *module, const char *wanted,
                  (int)name.size, name.data, sha256, wanted);
 }
 
-// Opens a file with this SHA-256, or any file if it is "". Code of a file with another
-// sum does not run: the file is only described at first, and exactly the hashed bytes are
-// loaded afterwards.
+// Opens a file with this SHA-256, or any file if `sha256` is "". Code of a file with
+// another sum does not run: the file is first only described and hashed, and then exactly
+// the hashed bytes are loaded.
 static fc_status_t open_module(const char *path,
                                const fc_module_options_t *options,
                                const char *sha256, fc_module_t **out_module,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts results to Python objects. A large tensor stays in the memory of the call, and
-// keeps the seat; a small one is copied, which is faster than another seat.
+// Converts results to Python objects. A large tensor stays in the memory of its call, so
+// no other call can use that instance (the seat, extension.h) until the tensor is freed.
+// A small one is copied: that is faster than making another instance.
 #include "extension.h"
 
 #include "base/width.h"
 
-// Smaller tensors, in bytes, are copied.
+// Tensors of fewer bytes are copied.
 #define KEPT_MIN 16384
 // The most seats that results of one module may keep; further results are copied.
 #define LEASES_MAX 16
@@ -30,12 +31,12 @@ static bool stays(const fc_py_run_t *run, const fc_tensor_t *tensor,
          (run->lease || run->module->leased < LEASES_MAX) &&
          // The next call may change results of a module with state.
          !info->serial && !info->private_state &&
-         // Other elements are in memory that the next run of the call writes to.
+         // Elements of other types are in memory that the next run of the call writes to.
          dtype->bits == 8u * dtype->size &&
          !is_argument(run, tensor->data, size);
 }
 
-// Returns the memory of a result. `run` NULL: a copy.
+// Returns the memory of a result. With `run` NULL it is always a copy.
 static PyObject *memory_of(fc_py_run_t *run, const fc_tensor_t *tensor,
                            size_t count, size_t size) {
   if (run && stays(run, tensor, size)) {
@@ -116,7 +117,7 @@ static PyObject *scalar_of(fc_dtype_t dtype, const fc_scalar_t *scalar) {
                                   : PyLong_FromUnsignedLongLong(bits);
 }
 
-// Converts a value that is no list.
+// Converts a value that is not a list.
 static PyObject *leaf_of(fc_py_run_t *run, const fc_value_t *value) {
   switch (value->kind) {
     case FC_VALUE_SCALAR:

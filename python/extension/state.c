@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall._farcall.State: values that stay between calls of one module (fc_state_t). Only
-// one call uses it at a time: python/farcall/_state.py makes other threads wait. The
-// remaining case, a call from within a call, is refused here.
+// one call uses a state at a time: python/farcall/_state.py makes other threads wait. A
+// call from within a call cannot wait, so it is refused here.
 #include "extension.h"
 
 #include <unistd.h>
@@ -14,8 +14,7 @@ typedef struct state_t {
   fc_py_module_t *module;
   fc_state_t *state;  // NULL: closed
   bool taken;
-  pid_t
-      process;  // a fork shares the memory, and knows nothing of the other's calls
+  pid_t process;  // that made it: a fork cannot see its parent's calls
 } state_t;
 
 static state_t *state_of(PyObject *self) { return (state_t *)self; }
@@ -101,7 +100,7 @@ static PyObject *get_value(PyObject *object, PyObject *name) {
   if (fc_state_get(state, text, &tensor, &err) != FC_OK) {
     return fc_py_raise(&err);
   }
-  state_of(object)->taken = true;  // whatever is run while the array is made
+  state_of(object)->taken = true;  // code may run while the array is made
   PyObject *array = fc_py_array_copy(&tensor);
   state_of(object)->taken = false;
   return array;

@@ -36,7 +36,7 @@ __all__ = ["ArgumentTypeError", "ArgumentValueError", "AsyncClient", "Client", "
 
 
 def __getattr__(name: str) -> Any:
-    # Clients need httpx, which `pip install farcall[client]` brings.
+    # Clients need httpx, which `pip install farcall[client]` installs.
     if name in ("Client", "AsyncClient"):
         from . import _client
         return getattr(_client, name)

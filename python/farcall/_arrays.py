@@ -90,7 +90,7 @@ def check_casting(casting: str) -> str:
 
 
 def named(path: str, message: str) -> str:
-    """The message, with the name of the argument at `path` in front."""
+    """The message, after the name of the argument at `path`."""
     who = path.split("/", 1)[0].replace("~1", "/").replace("~0", "~")
     who = who if len(who) <= 64 else f"{who[:64]}…"
     return f"argument {who}: {message}" if who.isdigit() else f"argument '{who}': {message}"
@@ -176,7 +176,7 @@ def _fit_integers(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any]) -> b
 
 def _fits(array: numpy.ndarray[Any, Any], rounded: numpy.ndarray[Any, Any]) -> bool:
     """Whether each float stayed finite, infinite or NaN. Floats of ml_dtypes are checked
-    as NumPy's."""
+    like NumPy's."""
     if rounded.dtype.kind == "c":
         return _fits(array.real, rounded.real) and _fits(array.imag, rounded.imag)
     if array.dtype.kind == "O":  # integers
@@ -209,7 +209,7 @@ def _fitted(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
 
 def _is_kind(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
              text: str) -> bool:
-    """Whether Python's numbers may be numbers of the type. True is not accepted as 1."""
+    """Whether Python's numbers can be numbers of the type. True is not accepted for 1."""
     kind = array.dtype.kind
     if array.size == 0 or wanted.kind == "b":
         return True
@@ -248,8 +248,9 @@ def _of_numbers(value: Any, text: str | None,
 
 
 def _from_dlpack(value: Any, path: str) -> numpy.ndarray[Any, Any]:
-    """The array of an object that supports DLPack, in this machine's memory. Types that
-    DLPack does not know, such as bf16, may come by __array__, whose errors say more."""
+    """The array of an object that supports DLPack, in this machine's memory. DLPack does
+    not know some types, such as bf16: these may come by __array__, whose errors are
+    clearer."""
     try:
         return numpy.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError) as error:
@@ -265,8 +266,8 @@ def _from_dlpack(value: Any, path: str) -> numpy.ndarray[Any, Any]:
 
 def array_of(value: Any, text: str | None, path: str,
              casting: str = "same_kind") -> tuple[numpy.ndarray[Any, Any], str]:
-    """An array of the type, and the text of the type. It is no copy if the elements have
-    the type already. `text` None: any type."""
+    """An array of the type, and the text of the type. It is not a copy if the elements
+    already have the type. `text` None: any type."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return _of_array(numpy.asarray(value), text, path, casting)
     if hasattr(value, "__dlpack__"):

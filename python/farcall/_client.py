@@ -32,7 +32,7 @@ def _options(url: str, transport: Any, timeout: float | None,
     if url.startswith("unix:"):
         options.setdefault("transport", transport(uds=url.removeprefix("unix:")))
         url = "http://localhost"
-    # The server's own deadline passes first, and its answer says so.
+    # The server's own deadline passes first, so that its answer gives the reason.
     wait = None if timeout is None else timeout + 5
     return {"base_url": url, "timeout": wait, **options}
 
@@ -58,7 +58,7 @@ def _names(answer: httpx.Response) -> list[str]:
 
 
 def _path(*names: str) -> str:
-    # A surrogate, which Python's text may have, becomes bytes that the server refuses.
+    # Python's text may have a surrogate. It becomes bytes that the server refuses.
     return "/api/v1/functions/" + "/".join(
         quote(name, safe="@", errors="surrogatepass") for name in names)
 
@@ -117,12 +117,12 @@ class SyncFunction(_Function):
 
 class AsyncFunction(_Function):
     async def example(self, name: str = "") -> Example:
-        """The same."""
+        """Like RemoteFunction.example, with `await`."""
         return self._example(await self._client.http.get(**self._ask_example(name)))
 
 
 def send(function: _Function, request: dict[str, Any]) -> Any:
-    """Makes a call, and gives its results."""
+    """Makes a call, and returns its results."""
     with function._client.http.stream("POST", **request) as answer:
         return function._results(answer, list(answer.iter_bytes()))
 
@@ -153,7 +153,7 @@ class RemoteFunction(SyncFunction):
 
 
 class _Pieces:
-    """A body for httpx.AsyncClient, which may have to send it again."""
+    """A body for httpx.AsyncClient, which may have to send it twice."""
 
     def __init__(self, pieces: list[bytes | memoryview]) -> None:
         self._pieces = pieces
@@ -180,7 +180,7 @@ class AsyncRemoteFunction(AsyncFunction):
     def iterate(self, *args: Any, times: int, feed: Feed | None = None,
                 until: Until | None = None, emit: Iterable[Place] | None = None,
                 **kwargs: Any) -> AsyncGenerator[Any, None]:
-        """The same, with `async for`."""
+        """Like RemoteFunction.iterate, with `async for`."""
         repeat = Repeat.of(self.signature, times, feed, until, emit)
         return self._iterate(repeat, self._steps(repeat, args, kwargs))
 
@@ -197,7 +197,8 @@ class AsyncRemoteFunction(AsyncFunction):
 
 
 def _no_pickle(what: str) -> TypeError:
-    """Unpickling would have to ask the server, and cannot wait for the answer."""
+    """The error for pickling: unpickling would have to wait for an answer of the server,
+    and cannot."""
     return TypeError(f"a {what} of an AsyncClient cannot be pickled: pickle the client, "
                      "or use farcall.Client")
 
@@ -239,7 +240,7 @@ class _Base:
             {"Farcall-Timeout-Ms": str(max(1, round(timeout * 1000)))}
 
     def __reduce__(self) -> Any:
-        """Connections are not pickled: another process makes its own."""
+        """Connections are not pickled: another process opens its own."""
         return functools.partial(type(self), self.url, **self._again), ()
 
     def __repr__(self) -> str:

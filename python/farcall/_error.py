@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions: Error, and its kinds that are also exceptions of Python."""
+"""The exceptions: Error, and its subclasses that are also exceptions of Python."""
 from __future__ import annotations
 
 from typing import Any

@@ -33,7 +33,7 @@ def _numbers(value: Any, text: str) -> Any:
         return [_numbers(each, text) for each in value]
     if kind == "b":
         return bool(value)
-    # If NumPy lacks a float type, its kind here is that of integers.
+    # A float type that NumPy lacks has the kind of an integer here.
     return int(value) if kind in "iu" and text[0] in "iu" else float(value)
 
 
@@ -48,8 +48,8 @@ def _array(value: Any, text: str | None) -> numpy.ndarray[Any, Any]:
 
 
 class _Given(Reader):
-    """Reads values in any form that a caller may write, and not only in a server's
-    form."""
+    """Reads values in any form that a caller may write, not only in the form that a
+    server writes."""
 
     def value(self, node: Type, value: Any) -> Any:
         if node.kind in ("tensor", "vector"):

@@ -98,7 +98,7 @@ class GrpcFunction(_Function):
 
     @property
     def signature(self) -> Signature:  # type: ignore[override]
-        """Requested from the server only once."""
+        """The signature, requested from the server only once."""
         return self._model.signature
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

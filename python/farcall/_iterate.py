@@ -67,7 +67,7 @@ class Repeat:
     feed: dict[int, int]
     until: tuple[int, Any] | None
     emit: list[int]
-    together: Callable[[list[Any]], Any]  # makes what a step gives of the results emitted
+    together: Callable[[list[Any]], Any]  # makes a step's value from the emitted results
 
     @staticmethod
     def of(signature: Signature, times: int, feed: Feed | None, until: Until | None,
@@ -125,7 +125,7 @@ def _fed(signature: Signature, result: Place, argument: Place) -> tuple[int, int
 
 
 # ---------------------------------------------------------------------------
-# In this process
+# Steps in this process
 
 
 def _stop_of(repeat: Repeat) -> Callable[[list[Any]], bool]:
@@ -186,7 +186,7 @@ def here(call: Callable[..., Any], repeat: Repeat, inputs: list[Any]) -> Generat
 
 
 # ---------------------------------------------------------------------------
-# Of a server
+# Steps of a server
 
 
 class Lines:
@@ -197,8 +197,7 @@ class Lines:
         self.ended = False
 
     def take(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """Returns the steps that are complete now. Raises the error that ends an
-        answer."""
+        """Yields the steps that are complete now. Raises the error that ends an answer."""
         end = data.rfind(b"\n") + 1
         self._rest.append(data[:end] if end else data)
         if not end:
@@ -222,7 +221,7 @@ class Lines:
         return document if isinstance(document, dict) else {}
 
     def end(self) -> None:
-        """Call it when there are no more bytes."""
+        """Called when there are no more bytes."""
         if not self.ended:
             raise Error("the answer ends, and does not say why", "bad_result")
 

@@ -22,7 +22,7 @@ _TYPES = {"BOOL": (1, "i1"), "INT8": (2, "si8"), "INT16": (2, "si16"), "INT32": 
           "BF16": (0, "bf16"), "FP32": (6, "f32"), "FP64": (7, "f64")}
 _BYTES = 8  # the field of byte strings
 _BY_TEXT = {text: name for name, (_, text) in _TYPES.items()}
-# Without ml_dtypes BF16 has the dtype of UINT16, which stands before it.
+# Without ml_dtypes, BF16 has the dtype of UINT16, which is earlier in _TYPES and so wins.
 _NAMES = {_arrays.dtype(text): name for name, (_, text) in reversed(_TYPES.items())}
 _BROKEN = (KeyError, IndexError, TypeError, ValueError, OverflowError, struct.error)
 Parameters = Mapping[str, bool | int | str]
@@ -100,7 +100,7 @@ def _numbers(values: list[Any], sign: bool = True) -> Iterator[int]:
 
 
 # ---------------------------------------------------------------------------
-# What a model takes and gives
+# Models
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Model:
 
 
 def name(model: str, version: str) -> bytes:
-    """The first two fields of a request about a model."""
+    """The first two fields of a request about a model: its name and version."""
     return _message((1, utf8(model, "model")), (2, version.encode()))
 
 
@@ -148,7 +148,7 @@ def metadata(model: str, message: bytes | bytearray, casting: str) -> Model:
             if datatype not in (*_TYPES, "BYTES", "ANY"):
                 reason = reason or f"its type {datatype!r} is not known here"
             there.append(_text(value, 1))
-            # A position is no name.
+            # A name that is only the position counts as no name.
             own = "" if there[-1] == str(len(side)) else there[-1]
             side.append({"name": own, "role": "in", "keyword": True,
                          "type": _type(datatype, list(_numbers(_all(value, 3))))})

@@ -184,7 +184,7 @@ class Attributes(Generic[F]):
 
 
 class Named(Attributes[F]):
-    """An object with functions as items too."""
+    """Like Attributes, with functions as items too."""
 
     def __getitem__(self, name: str) -> F:
         return self._find(name)
@@ -212,7 +212,7 @@ def _archives(parameters: Parameters) -> list[tuple[str, str]]:
     given: Iterable[tuple[str, Path]] = ()
     if isinstance(parameters, Mapping):
         given = parameters.items()
-    elif parameters:  # as option vm.parameters is written
+    elif parameters:  # in the form of the option vm.parameters
         given = map(_archive, os.fspath(parameters).split(","))
     return [(scope, os.path.abspath(file)) for scope, file in given]
 
@@ -342,7 +342,7 @@ class Module(Named[Function]):
 
 
 def _open(source: _Source, path: Any) -> _farcall.Module:
-    """Opens the file. If the source has a SHA-256, the file must have it."""
+    """Opens the file. If the source has a SHA-256, the file must have the same."""
     options, settings = source.options, {}
     if options["parameters"]:
         settings["vm.parameters"] = ",".join(

@@ -35,7 +35,7 @@ class Server:
     """A running farcalld. It ends at the end of the `with` block, or of the program."""
 
     def __init__(self, arguments: list[str], start_timeout: float) -> None:
-        self.lines: list[str] = []  # the last it has logged
+        self.lines: list[str] = []  # the last lines of its log
         self.process = subprocess.Popen(
             [program("farcalld"), "--listen=127.0.0.1:0", "--access-log=off",
              "--log-format=text", "--strict-load", *arguments],
@@ -53,8 +53,8 @@ class Server:
             raise
 
     def _read(self) -> None:
-        """Reads the log until no process has it open. Only this thread may close it,
-        because closing would wait for the reader."""
+        """Reads the log until no process has it open. Only this thread may close the log,
+        because closing would wait for a reader."""
         assert self.process.stderr
         with self.process.stderr as log:
             for line in log:
@@ -91,7 +91,7 @@ class Server:
         return Client(self.url, **options)
 
     def async_client(self, **options: Any) -> AsyncClient:
-        """The same for asyncio."""
+        """An AsyncClient of this server. Needs `farcall[client]`."""
         from ._client import AsyncClient
         return AsyncClient(self.url, **options)
 

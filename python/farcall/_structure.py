@@ -403,7 +403,7 @@ class Signature:
                         for each in [*document["results"], *finals]]
         self.together = results_of(tuple(each.name for each in self.outputs)) \
             if len(self.outputs) > 1 else _one
-        # The root of SIP's arguments is a dict, so they are passed only by name.
+        # The arguments of a SIP signature are a dict, so they are passed only by name.
         root = document.get("root")
         self.positional = 0 if root == "dict" else len(self.inputs)
         self.keywords = {param.name: number for number, param in enumerate(self.inputs)

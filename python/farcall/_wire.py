@@ -21,7 +21,7 @@ from ._structure import (Param, Signature, Type, bytes_of, check_depth, check_sh
 TYPE = "application/octet-stream"
 LENGTH = "Inference-Header-Content-Length"
 _ALIGNMENT = 64  # of the first tensor
-# A larger body is sent in pieces, which are views of the arrays, so it is not copied
+# A larger body is sent in pieces. They are views of the arrays, so nothing is copied
 # here. httpx copies what a socket has not accepted, but only one piece at a time.
 _PIECE = 256 << 10
 
@@ -214,7 +214,7 @@ class Reader:
 
     @staticmethod
     def scalar(text: str, value: Any) -> Any:
-        # The text of an f32 identifies the f32, but as a double it has another value.
+        # The text of an f32 gives that f32, but as a double it is another number.
         own = _arrays.dtype(text)
         if text.startswith("complex"):
             return complex(own.type(complex(*map(float, value))))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that test_local.py makes in its own process and test_remote.py over HTTP, with
-what NumPy says they return."""
+the results that NumPy computes."""
 import inspect
 
 import farcall
@@ -80,8 +80,9 @@ REFUSED = [
 ]
 
 
-# Calls whose arguments do not fit the names of a function, refused in the words of the
-# server: (file, function, arguments by position, by name, code, message, pointer)
+# Calls whose arguments do not fit the function's names. They are refused with the
+# server's message: (file, function, arguments by position, by name, code, message,
+# pointer)
 UNBOUND = [
     (SCALARS, "pair", (1,), {"c": 3}, "unknown_argument",
      "there is no argument 'c'; there are 'a', 'b'", "/c"),
@@ -103,7 +104,8 @@ UNBOUND = [
      "argument 0: the function takes 0 by position", "/0"),
 ]
 
-# (function, its signature in Python, words of why it cannot be called), of some_so
+# Functions of some_so: (function, its signature in Python, words of the reason why it
+# cannot be called)
 UNCALLABLE = [
     ("wide", ["a"], "i128: integers of this width"),
     ("rows", ["m", "x"], "vector<3xf32>: as elements, vectors have rows"),
@@ -111,7 +113,8 @@ UNCALLABLE = [
 
 
 def check_uncallable(module):
-    """A function that cannot be called is shown like the others, and says why."""
+    """A function that cannot be called is listed like the others, and a call gives the
+    reason."""
     names = [name for name, _, _ in UNCALLABLE]
     assert list(module.functions) == list(module) == ["twice", *names]
     assert [each.__name__ for each in module.functions.values()] == list(module)
@@ -133,7 +136,8 @@ def check_uncallable(module):
 
 
 def same(got, wanted):
-    """Equal, of one type, and floats nearly so: machine code may fuse and reorder."""
+    """Equal and of the same type. Floats may differ a little: machine code may fuse and
+    reorder."""
     if isinstance(wanted, tuple):
         return isinstance(got, tuple) and len(got) == len(wanted) and \
             all(map(same, got, wanted))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the package share. They import it as it was installed, never from
-the source tree."""
+"""Shared by the tests of the package. They import the installed package, never the source
+tree.
+"""
 import os
 import pathlib
 import subprocess
@@ -16,7 +17,7 @@ ONNX = os.environ.get("FARCALL_ONNX")  # the same, with the importer of ONNX mod
 CALLS = int(os.environ.get("FARCALL_CALLS", 0))  # of test_memory.py
 for _name in [each for each in os.environ if each.startswith("FARCALL_")]:
     del os.environ[_name]  # farcalld takes variables of such names for options
-# The wheel is one for the sanitizer, which was loaded before Python.
+# The wheel was built with the sanitizer, which was loaded before Python.
 SANITIZED = "LD_PRELOAD" in os.environ
 RELEASES = ROOT / "tests/corpus/iree/releases"
 EXAMPLES = ROOT / "examples/iree"
@@ -27,7 +28,7 @@ HALF = RELEASES / "half-3.13.0-llvm-cpu.vmfb"
 def pytest_sessionfinish(session, exitstatus):
     """A run in which everything was skipped did not pass."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-    # A file that is skipped as a whole has no tests for pytest.
+    # pytest counts no tests in a file that is skipped as a whole.
     whole = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and "skipped" in terminal.stats
     if (exitstatus == 0 or whole) and "passed" not in terminal.stats:
         session.exitstatus = 77

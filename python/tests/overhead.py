@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run by test_peer.py, never by pytest: what a call of a 4xf32 multiply costs here and
-in iree.runtime, in turns in one process. Reads the module's path and the folder of IREE's
-packages; writes the microseconds of both as JSON."""
+"""Run by test_peer.py, not by pytest. Measures a call of a 4xf32 multiply here and in
+iree.runtime, in turns in one process. Reads the module's path and the folder of IREE's
+packages; writes the microseconds of both as JSON.
+"""
 import json
 import sys
 import time

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run by test_peer.py, never by pytest: the tensor programs of tests/e2e, compiled to
-machine code for any x86-64, in this process and in IREE's runtime. Reads the folder of
-IREE's programs and one for what is made; writes how many programs answer the same bits
-to every call, and names the others."""
+"""Run by test_peer.py, not by pytest. Compiles the tensor programs of tests/e2e to
+machine code for any x86-64, and calls them in this process and in IREE's runtime.
+Reads the folder of IREE's programs and a folder for its files. Writes how many
+programs have the same results, bit for bit, in all calls, and the names of the others.
+"""
 import json
 import pathlib
 import sys
@@ -51,7 +52,7 @@ for variant, name in iree_tensors.pairs("generic"):
     references = iter(iree_tensors.reference(iree, path, calls))
     module = farcall.load(path)
     for program in theme.programs:
-        # Every call is made, and every reference taken, whatever comes out.
+        # All calls are made, and all references are consumed, also after a difference.
         if all([answers_the_same(module[program.name], arguments, next(references))
                 for arguments in program.calls]):
             same += 1

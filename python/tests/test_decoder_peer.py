@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A decoder whose cache is state: prefill and 64 decodes name no cache, and have the bits of
-iree.runtime, which is given it: in this process, and by sessions of a server."""
+"""A decoder whose cache is state. The calls of prefill and 64 decodes do not pass the
+cache. The results have the bits of iree.runtime, which gets the cache as an argument:
+in this process, and in sessions of a server.
+"""
 import asyncio
 import gzip
 import inspect
@@ -31,7 +33,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory):
-    """The module, with its sidecar, and what iree.runtime makes of each step."""
+    """The module with its sidecar, and the results of iree.runtime for each step."""
     if not IREE:
         pytest.skip("FARCALL_IREE is not set: scripts/test installs IREE")
     programs, folder = pathlib.Path(IREE), tmp_path_factory.mktemp("toy")
@@ -49,7 +51,7 @@ def steps(tmp_path_factory):
 
 
 async def generate(functions):
-    """The logits of each step, of functions that are to be waited for, or are not."""
+    """The logits of each step. The functions may be asynchronous."""
     async def call(name, *args):
         given = getattr(functions, name)(*args)
         return await given if inspect.isawaitable(given) else given
@@ -82,7 +84,7 @@ def test_by_sessions(steps, isolation):
     module, logits, _ = steps
 
     async def several(server):
-        """Side by side, each of a session of its own."""
+        """Concurrently, each in its own session."""
         async def one(client):
             async with client.session("toy") as session:
                 return await generate(session)

@@ -18,7 +18,7 @@ def test_page(monkeypatch):
     page = ROOT / "docs/python.md"
     text = page.read_text()
     assert set(re.findall(r"^```(.*)$", text, re.M)) == {"python", ""}
-    # A fence ends the output of the line before.
+    # A fence ends the output of the example before it.
     source = re.sub(r"^```.*$", "", text, flags=re.M)
     test = doctest.DocTestParser().get_doctest(source, {}, page.name, str(page), 0)
     assert len(test.examples) >= 20

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people do first with arrays, errors, notebooks and pools of processes: the same
-in this process and of a server."""
+"""What people do first with arrays, errors, notebooks and pools of processes: the same in
+this process and with a server.
+"""
 import asyncio
 import copy
 import errno
@@ -46,7 +47,7 @@ def load(request, server, tensor_so):
 # Errors
 
 
-# (what is called, what Python calls the error, the code)
+# (the code that fails, its exception in Python, the error code)
 ERRORS = [
     (lambda m: m["mul5"], KeyError, "function_not_found"),
     (lambda m: m.mul4(X), TypeError, "missing_argument"),
@@ -178,14 +179,14 @@ def test_named_results(named_so):
     with farcall.serve(named_so) as server, server.client() as client:
         for divide in (farcall.load(named_so).divide, client["named"].divide):
             got = divide(17, 5)
-            # A word of Python's, and no name at all, are `_` and a number.
+            # A keyword of Python, or a missing name, becomes `_` and the number.
             assert got == (3, 2, 17) and got._fields == ("quotient", "_1", "_2")
             assert got.quotient == 3 and isinstance(got, tuple)
             again = pickle.loads(pickle.dumps(got))
             assert again == got and again.quotient == 3
 
 
-# (names of results, those of the tuple). Python's parser makes names NFKC.
+# (names of results, names in the tuple). Python's parser normalizes names to NFKC.
 NAMES = [
     (("a", "a"), ("a", "_1")),
     (("\ufb01", "x"), ("fi", "x")),
@@ -370,7 +371,7 @@ def test_pickles_of_one_module_are_of_one_module():
 
 
 def test_functions_of_one_pickle_are_of_one_module():
-    """The first is not kept by the second, nor by anything else once they are gone."""
+    """Functions of one pickle share a source. It is freed once both are gone."""
     module = farcall.load(VERSIONS)
     one, other = pickle.loads(pickle.dumps((module.mul4, module.next)))
     assert one._source is other._source is not module._source
@@ -489,7 +490,7 @@ def test_async_functions_are_not_pickled(server):
 
 
 def test_pandas_like(load):
-    """What has __array__ alone, of float64."""
+    """An argument that has only __array__, with float64."""
     class Series:
         def __array__(self, dtype=None, copy=None):
             return X.astype(float)

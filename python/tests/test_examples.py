@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that a module brings to show what it does: in this process, of a server, and by
-asyncio, the same; each is also sent as the server writes it."""
+"""Examples of a module: they are the same in this process, with a server, and with
+asyncio. Each is also sent as the server writes it.
+"""
 import asyncio
 import html
 import json
@@ -25,7 +26,7 @@ def f32(*values):
 
 
 BITS = "AAAAAAAAgD8BAMB/AAAAQA=="  # 0, 1, a NaN of its own, 2
-# (module, function, name, how the sidecar writes it, the arguments)
+# (module, function, name, its form in the sidecar, the arguments)
 ROWS = [
     (VERSIONS, "mul4", "odd ones", {"args": [["NaN", "-Infinity", 0.5, 1], [1, 2, 3, 4]]},
      ((f32(math.nan, -math.inf, 0.5, 1), f32(1, 2, 3, 4)), {})),
@@ -101,7 +102,7 @@ def check(got, wanted):
 
 
 def agree(value, written):
-    """A result, and what JSON has of it: an f32 is the float nearest to its text."""
+    """Compares a result with JSON: an f32 is the float nearest to the text in JSON."""
     if isinstance(value, dict):
         value, written = list(value.values()), list(written.values())
     if isinstance(value, list):
@@ -122,7 +123,7 @@ def test_what_a_module_shows(files, server, example, row):
     got = example(files[source], function, name)
     assert type(got) is farcall.Example
     check(tuple(got), (args, kwargs))
-    # What is sent as it is has the same answer.
+    # Sent unchanged, the example has the same result.
     path = f"{server.url}/api/v1/functions/{files[source].stem}/{function}"
     body = httpx.get(f"{path}/example", params={"name": name}).content
     sent = httpx.post(path, content=body, headers={"Content-Type": "application/json"})
@@ -199,7 +200,7 @@ def test_a_state_has_them(files):
         check(tuple(state.mul4.example()), ROWS[0][4])
 
 
-# (type of an argument, the value in a document, the value)
+# (type of an argument, a value in a document, the value in Python)
 VALUES = [
     ({"kind": "tensor", "dtype": "complex<f32>", "shape": [None]}, [[1, -2], ["NaN", 0]],
      numpy.array([1 - 2j, complex(math.nan, 0)], "c8")),

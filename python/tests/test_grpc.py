@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same calls over gRPC: of the package's server, and of one that is not ours, which
-the Python of tests/requirements-clients.txt runs (tests/e2e/grpc_server.py)."""
+"""The same calls over gRPC, with the package's server and with a foreign one, which the
+Python of tests/requirements-clients.txt runs (tests/e2e/grpc_server.py).
+"""
 import asyncio
 import contextlib
 import hashlib
@@ -24,14 +25,14 @@ import grpc  # noqa: E402
 from farcall import _arrays, _message  # noqa: E402
 from farcall._structure import Type  # noqa: E402
 
-# What is in parts goes leaf by leaf, and INT8 is no UINT8.
+# Over gRPC, structured values are passed as separate leaves, and INT8 is not UINT8.
 PARTS = {"pair", "swap"}
 SAME = [row for row in CALLS if row[1] not in PARTS and not any(
     getattr(each, "dtype", None) == numpy.uint8 for each in row[2])]
 NATIVE = BUILD / "tests/modules/native"
 
 
-# Without ml_dtypes two types share a dtype.
+# Without ml_dtypes, two types share a dtype.
 @pytest.mark.parametrize("name", _message._BY_TEXT.values())
 def test_a_declared_type_is_sent_as_such(name):
     text = next(each for each, there in _message._BY_TEXT.items() if there == name)
@@ -141,7 +142,7 @@ def test_errors(client):
     assert error.code == "type_mismatch"
     with pytest.raises(AttributeError):
         client[SCALARS.stem]._fact
-    # What this side cannot see: the server says which input it is.
+    # The client cannot see this error. The server names the input.
     known = client[f"{VERSIONS.stem}.mul4"]._model
     wrong = _message.request(known, f"{VERSIONS.stem}.mul4", "", (X, Y), {}, {})
     error = refused(client._ask, "ModelInfer", wrong.replace(b"FP32", b"FP64"))
@@ -186,12 +187,12 @@ def test_a_token(tmp_path):
 def test_sequences(client):
     one, two = client.sequence("sequence", "one"), client.sequence("sequence")
     assert [one.add([5]), two.add([7]), one.add([1])] == [5, 7, 6]
-    # Whoever knows the id goes on with it.
+    # Any client that knows the id can continue the sequence.
     more = client.sequence("sequence", "one", begun=True)
     assert more.add([10]) == 16 and one.add([1], last=True) == 17
     assert refused(one.add, [1]).code == "session_not_found"
     assert two.add([1], last=True) == 8
-    # A first call that is refused begins nothing.
+    # A first call that is refused does not begin the sequence.
     named = client.sequence("sequence")
     assert refused(named.divide, [0]).code
     assert named.add([2], last=True) == 2
@@ -219,7 +220,7 @@ def test_async(server):
 
 
 # ---------------------------------------------------------------------------
-# A server that is not ours
+# A foreign server
 
 MANY = numpy.arange(8, dtype="f4").reshape(4, 2)
 
@@ -289,7 +290,8 @@ HEAD = b"\n\x011\x12\x04FP32\x1a\x01\x04"
 
 
 def test_answers_that_are_none(client):
-    """What a broken or a wrong server might send is an Error, not a crash."""
+    """A broken or foreign server may send these answers. Each raises Error; nothing
+    crashes."""
     known = client[f"{VERSIONS.stem}.mul4"]._model
     head = HEAD.replace(b"\x011", b"\x07output0")
     good = bytes([0x2a, len(head)]) + head + bytes([0x32, 16]) + bytes(16)
@@ -307,7 +309,7 @@ def test_answers_that_are_none(client):
 
 
 def test_numbers_of_both_kinds():
-    """Packed and one by one; negative ones have ten bytes."""
+    """Packed numbers and single ones; negative numbers have ten bytes."""
     minus = b"\xff" * 9 + b"\x01"
     wanted = [1, -1, 300]
     packed = memoryview(b"\x01" + minus + b"\xac\x02")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`iterate` of functions here, of a server, and of a server with asyncio, against as many
-calls of the functions here, bit by bit."""
+"""`iterate` of functions in this process, of a server, and of a server with asyncio. The
+results have the same bits as single calls in this process.
+"""
 import asyncio
 import gzip
 import json
@@ -85,7 +86,7 @@ ROWS = [
 
 
 def calls(function, args, times, feed=None, emit=None):
-    """The same steps, each a call."""
+    """The same steps, each as a single call."""
     args = list(args)
     for _ in range(times):
         got = function(*args)
@@ -100,7 +101,7 @@ def calls(function, args, times, feed=None, emit=None):
 
 
 def bits(value):
-    """Everything of a value, to be compared."""
+    """A value in a form that compares types, shapes and bits."""
     if isinstance(value, numpy.ndarray):
         return value.dtype.name, value.shape, value.tobytes()
     if isinstance(value, (list, tuple)):
@@ -121,7 +122,8 @@ def test_steps_are_calls(functions, here, row):
 @pytest.mark.parametrize("module, name, args", [
     ("matmul", "matmul", (MATRIX, MATRIX)), ("tensor", "scale_inplace", ([1, 2, 3], 1.5))])
 def test_what_a_step_gave_is_the_callers(functions, module, name, args):
-    """To write to it changes no later step, and no later step writes to it."""
+    """Writing to a result of a step changes no later step, and no later step writes to
+    it."""
     iterate = functions(module, name).iterate
     wanted = [numpy.copy(each) for each in iterate(*args, times=4, feed={0: 0}, emit=[0])]
     assert all(map(same, list(iterate(*args, times=4, feed={0: 0}, emit=[0])), wanted))
@@ -188,7 +190,7 @@ def test_a_function_that_cannot_be_called(some_so, server):
 
 
 # ---------------------------------------------------------------------------
-# Of a server
+# Steps of a server
 
 
 def connections(client):
@@ -226,7 +228,7 @@ def test_an_async_loop_that_is_closed_ends(server):
 
 
 def test_steps_come_before_the_end(server):
-    """A server that never ends its answer: what came is given."""
+    """A server that never ends its answer: the steps that came are yielded."""
     step = b'{"step":1,"results":[5.0]}\n'
     with socket.create_server(("127.0.0.1", 0)) as listener, server.client() as real:
         signature = real[SCALARS.stem].hyp.signature.document

@@ -114,7 +114,7 @@ def test_strings_without_a_type(module):
 
 @pytest.fixture(scope="module", params=["here", "there"])
 def texts(request, lists):
-    """A module that says of bytes that they are text."""
+    """A module whose sidecar declares bytes as text."""
     path = lists.with_name("texts.vmfb")
     path.write_bytes(lists.read_bytes())
     text, raw = ({"kind": "bytes", "encoding": each} for each in ("utf8", "raw"))

@@ -26,7 +26,7 @@ F32 = numpy.float32
 
 @pytest.fixture(scope="module")
 def load():
-    """Each file once."""
+    """Loads each file only once."""
     loaded = {}
 
     def one(path):
@@ -179,7 +179,7 @@ else:
 
 
 class FirstDlpack:
-    """Of consumers that know the first DLPack only, which cannot say "read-only"."""
+    """For consumers of the first version of DLPack, which cannot say "read-only"."""
 
     def __init__(self, array):
         self.array = array
@@ -204,7 +204,7 @@ def test_results_stay(load):
 
 
 def test_copies_are_writable_and_what_is_kept_is_not(load):
-    """Memory of a call may be the module's own: constants, weights."""
+    """Memory of a result may be the module's own: a constant or a weight."""
     stateless, stateful = farcall.load(EXAMPLES / "matmul.vmfb"), load(VERSIONS)
     column, row = numpy.ones((100, 1), F32), numpy.ones((1, 100), F32)
     kept = [stateless.matmul(column, row) for _ in range(16)]
@@ -224,7 +224,7 @@ def test_copies_are_writable_and_what_is_kept_is_not(load):
 
 
 def test_large_results_are_not_copied():
-    # The module is stateless: one with state copies its results.
+    # A module with state would copy its results.
     m = farcall.load(EXAMPLES / "matmul.vmfb")
     column, row = numpy.ones((100, 1), F32), numpy.ones((1, 100), F32)
     kept = [m.matmul(column, row * k) for k in range(30)]
@@ -241,7 +241,7 @@ def test_large_results_are_not_copied():
 
 @pytest.mark.parametrize("repeat", [1, 10000])
 def test_results_have_no_bits_above_their_width(tmp_path, repeat):
-    # Compiled code has zeros above them, and its booleans may be any byte.
+    # Compiled code has zeros above the width. Booleans may be any byte.
     functions = [{"name": name, "symbol": "_mlir_ciface_vector",
                   "args": [{"type": f"memref<?x{name}>"}],
                   "results": [{"type": f"memref<?x{name}>"}]}
@@ -282,7 +282,7 @@ def test_arguments_are_never_written_to(tensor_so):
     assert result.tolist() == final.tolist() == [2, 4, 6, 8]
 
 
-# Each would be done in place if its argument were the function's own.
+# Each function would work in place if its argument were its own memory.
 TENSORS = """
 func.func @neg(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = arith.negf %x : tensor<?xf32>
@@ -375,11 +375,11 @@ def test_aligned_arrays():
 
 
 # ---------------------------------------------------------------------------
-# What is taken for an array
+# Objects that count as arrays
 
 
 class Dlpack:
-    """Only what the protocol asks for."""
+    """An object that has only the methods of the protocol."""
 
     def __init__(self, array):
         self.array = array

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of every kind leave nothing behind. test_peer.py makes a million."""
+"""Calls of every kind leave no memory behind. test_peer.py makes a million."""
 import gc
 import os
 
@@ -56,7 +56,7 @@ def test_calls_leave_nothing_behind():
     calls(COUNT)
     grown = resident() - before
     print(f"{COUNT} calls: {grown} bytes")
-    # The sanitizer keeps what was freed for a while.
+    # The sanitizer keeps freed memory for a while.
     assert grown < (64 << 20 if SANITIZED else 1 << 20), grown
 
 
@@ -71,6 +71,6 @@ def test_modules_leave_nothing_behind():
     cycle(50)
     before = resident()
     cycle(300)
-    # The sanitizer keeps 256 MiB of what was freed, and lists them.
+    # The sanitizer keeps 256 MiB of freed memory, and a list of it.
     assert resident() - before < (288 << 20 if SANITIZED else 2 << 20)
     assert len(os.listdir("/proc/self/fd")) == files

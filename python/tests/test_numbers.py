@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integers of odd widths, numbers beyond a float's, and what a refusal advises. Here and
-over HTTP, against NumPy."""
+"""Integers of odd widths, numbers too large for a float, and the advice in refusals: in
+this process and over HTTP, against NumPy.
+"""
 import subprocess
 
 import farcall
@@ -121,7 +122,7 @@ def test_scalars_beyond_a_double(load):
         assert caught.value.code == "out_of_range"
 
 
-# (elements of an array, an argument's, casting, whether astype is advised)
+# (elements of an array, the argument's type, casting, whether the message advises astype)
 ADVICE = [
     ("f8", "mul4", "no", True),
     ("f2", "mul4", "no", True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What takes minutes, another Python, or IREE's own package."""
+"""Tests that take minutes, or need another Python or IREE's own package."""
 import json
 import os
 import pathlib
@@ -42,14 +42,14 @@ def iree():
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory):
-    """The folder of what users get, built as it is for them: a wheel and an sdist."""
+    """The folder with a wheel and an sdist, built as they are for users."""
     folder = tmp_path_factory.mktemp("dist")
     run(ROOT / "scripts/wheel", folder)
     return folder
 
 
 def python(version):
-    """An interpreter of that version, wherever this machine has one."""
+    """An interpreter of that version, from pyenv or PATH."""
     found = [*pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python"),
              shutil.which(f"python{version}")]
     for each in filter(None, found):
@@ -77,7 +77,7 @@ def test_overhead(iree, dist, tmp_path):
 
 @pytest.fixture(scope="module")
 def minilm(tmp_path_factory):
-    """(module, ids, mask, the bytes of iree-run-module's answer), of examples/embedding."""
+    """(module, ids, mask, bytes of iree-run-module's result) of examples/embedding."""
     if not ONNX:
         pytest.skip("FARCALL_ONNX is not set: scripts/test installs IREE's importer")
     programs, folder = pathlib.Path(ONNX), tmp_path_factory.mktemp("minilm")
@@ -136,7 +136,7 @@ def test_two_threads_on_two_cores():
 
 @pytest.mark.parametrize("version", ["3.11", "3.13"])
 def test_a_model_in_a_bare_environment(dist, minilm, version, tmp_path):
-    """pip install, and five lines: the bits are those of iree-run-module."""
+    """After pip install, five lines of code give the bits of iree-run-module."""
     module, ids, mask, want = minilm
     there = bare(version, tmp_path / "venv", *dist.glob("*.whl"))
     run(there, "-c", FIVE_LINES, module, ids, mask, tmp_path / "out.npy")
@@ -153,7 +153,7 @@ def test_other_pythons(dist, version, tmp_path):
 
 
 def test_the_oldest_packages(dist, tmp_path):
-    """Those that pyproject.toml asks for at least, with the oldest Python."""
+    """The oldest packages that pyproject.toml allows, with the oldest Python."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
     assert all(">=" in each for each in wanted)
@@ -166,7 +166,7 @@ def test_the_oldest_packages(dist, tmp_path):
 
 
 def test_a_wheel_of_the_sdist(dist, tmp_path):
-    """What pip does where there is no wheel."""
+    """pip installs the sdist if there is no wheel."""
     (sdist,) = dist.glob("*.tar.gz")
     venv = tmp_path / "venv"
     run(sys.executable, "-m", "venv", venv)

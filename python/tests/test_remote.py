@@ -54,7 +54,7 @@ def test_refusals(client, row):
 
 @pytest.mark.parametrize("row", range(len(UNBOUND)))
 def test_names_of_arguments(client, row):
-    """The client refuses them itself, as the server would."""
+    """The client itself refuses these calls, with the server's error."""
     path, name, args, kwargs, code, message, pointer = UNBOUND[row]
     with pytest.raises(farcall.Error) as caught:
         client[path.stem][name](*args, **kwargs)
@@ -82,7 +82,7 @@ def test_functions_that_cannot_be_called(some_so):
 
 
 def test_same_bits(client):
-    """JSON would round them; bytes do not."""
+    """Floats sent as bytes keep their bits, which JSON would round."""
     a = numpy.random.default_rng(3).standard_normal((33, 21)).astype(numpy.float32)
     a[0, :3] = numpy.nan, numpy.inf, -0.0
     b = numpy.ones((21, 7), numpy.float32)
@@ -104,7 +104,7 @@ def test_results_may_be_written_to(client, size):
 
 
 def test_large_arguments(server, client):
-    """They are sent in pieces, whatever their elements and strides."""
+    """Large arrays are sent in pieces, whatever their elements and strides."""
     wanted = [(numpy.full((1, k), 2, numpy.float32), numpy.full((k, 3), 3, numpy.float32))
               for k in (1, 1 << 15, (1 << 16) + 3, 1 << 17)]
 
@@ -122,7 +122,7 @@ def test_large_arguments(server, client):
 
 
 def test_large_arguments_are_sent_again():
-    """As httpx does when a server asks who is there."""
+    """httpx sends a body twice if a server asks for authentication."""
     a, b, bodies = numpy.ones((1, 1 << 17), "f4"), numpy.ones((1 << 17, 1), "f4"), []
     signature = farcall.load(VERSIONS).matmul.signature.document
 
@@ -201,7 +201,7 @@ def test_deadline(server):
 @pytest.mark.parametrize("timeout, told", [
     (1.5, "1500"), (30, "30000"), (0.0004, "1"), (0.0025, "2"), (None, None)])
 def test_the_server_is_told_the_deadline(server, timeout, told):
-    """In milliseconds. What is called is answered by nobody."""
+    """The time-out is sent in milliseconds. No real server answers the call."""
     asked = []
 
     def answer(request):
@@ -272,7 +272,7 @@ def test_stop_is_orderly():
 
 
 def test_stop_waits_for_no_other_process(monkeypatch, tmp_path):
-    """One that has the log open, as what a module starts may."""
+    """A process other than farcalld has the log open: a module may start such."""
     program, other = tmp_path / "farcalld", tmp_path / "pid"
     program.write_text(f"#!/bin/sh\nsleep 600 & echo $! >{other}\n"
                        f'exec {farcall.program("farcalld")} "$@"\n')
@@ -307,7 +307,8 @@ def test_commands(name):
 
 
 def test_answers_that_are_none(client):
-    """What a broken or a wrong server might send is an Error, not a crash."""
+    """A broken or foreign server may send these answers. Each raises Error; nothing
+    crashes."""
     from farcall import _wire
     signature = client[VERSIONS.stem].mul4.signature
     good = b'{"results":[{"dtype":"f32","shape":[4],"binary_data_size":16}]}'
@@ -323,7 +324,8 @@ def test_answers_that_are_none(client):
 
 
 def test_half_a_character(client):
-    """Python's text and JSON may have one, for which UTF-8 has no bytes: an Error, too."""
+    """Text of Python or JSON may have a surrogate, which UTF-8 does not have: this raises
+    Error too."""
     half = "\ud83d"
     with pytest.raises(farcall.Error) as caught:
         client.module(half)

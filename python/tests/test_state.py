@@ -26,7 +26,7 @@ def write(path, functions):
 
 @pytest.fixture
 def roles(tmp_path):
-    """bump(x, cache) adds x to the cache, and gives x times what that is then."""
+    """bump(x, cache) adds x to the cache, and returns x times the new cache."""
     return shutil.copy(ROOT / "tests/corpus/iree/roles/roles.vmfb", tmp_path / "roles.vmfb")
 
 
@@ -43,7 +43,8 @@ def kept(tmp_path):
 
 @pytest.fixture
 def axpy(tmp_path):
-    """axpy(a, x) adds a times x to state y, alias() gives y, and memory that is y's."""
+    """axpy(a, x) adds a times x to the state y. alias() returns y, in the state's own
+    memory."""
     path = tmp_path / "axpy.so"
     shutil.copy(NATIVE / "owner.so", path)
     vector, y = {"type": "memref<?xf32>"}, {"initial": "zeros", "shape": [SIZE]}
@@ -94,7 +95,7 @@ def test_one_name_is_one_value(axpy):
         assert state.axpy(2, x) is None
         y = state.alias()
         state.axpy(1, x)
-        # A result that lies in the state is a copy, which no call changes.
+        # A result in the state's memory is copied, so no later call changes it.
         assert numpy.array_equal(y, 2 * x) and y.flags.writeable
         assert numpy.array_equal(state["y"], 3 * x)
         assert numpy.array_equal(state.alias(), 3 * x)
@@ -132,7 +133,7 @@ def test_threads_take_turns(kept):
 
 
 def test_a_fork_has_no_state(kept):
-    """It would write to its parent's."""
+    """A forked process cannot use the state: it would write to its parent's memory."""
     with farcall.load(kept).state() as state:
         state.bump([1] * 4)
         child = os.fork()
@@ -150,7 +151,7 @@ def test_a_fork_has_no_state(kept):
 
 
 def test_a_call_within_a_call(kept):
-    """An argument that makes a call of the same state while it is read."""
+    """An argument that calls a function with the same state while it is read."""
     with farcall.load(kept).state() as state:
         class Asks:
             def __array__(self, dtype=None, copy=None):
@@ -329,7 +330,8 @@ def test_a_session_that_is_lost():
 
 
 def test_what_went_wrong_is_said():
-    """The end of a block that cannot end its session does not hide what ended the block."""
+    """If the `with` block cannot end its session, the exception that left the block is
+    raised."""
     signature = {"functions": []}
 
     def answer(request):

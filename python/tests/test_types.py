@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type hints: they hold in the package, callers get them, and those of the extension are
-of what is there."""
+"""Type hints: the package is correct, callers see the hints, and the hints of the
+extension describe what it has.
+"""
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ from conftest import BUILD, SANITIZED
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="mypy is not built for the sanitizer")
 
-# What a caller has, as mypy --strict sees it.
+# Code of a caller, for mypy --strict.
 CALLER = """
 from collections.abc import Generator
 from typing import Any, assert_type

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in the wheel and the sdist, and what they need."""
+"""The content of the wheel and the sdist, and what they need."""
 import base64
 import csv
 import hashlib
@@ -43,7 +43,7 @@ def test_one_wheel_for_every_python():
 
 @pytest.mark.skipif(SANITIZED, reason="a wheel for the sanitizer has no libraries")
 def test_it_brings_its_libraries(tmp_path):
-    """Of the system only the C library's and zlib are used, which every Linux has."""
+    """The wheel uses only the system's C library and zlib, which every Linux has."""
     with zipfile.ZipFile(WHEEL) as wheel:
         wheel.extractall(tmp_path)
     brought = {path.name for path in (tmp_path / "farcall.libs").iterdir()}
@@ -60,7 +60,7 @@ def test_it_brings_its_libraries(tmp_path):
 
 @pytest.mark.skipif(SANITIZED, reason="a wheel for the sanitizer has no libraries")
 def test_each_library_has_its_licence():
-    """The texts of licences that one names are there, too: the LGPL asks for that."""
+    """All licences that are named are included as texts: the LGPL requires it."""
     with zipfile.ZipFile(WHEEL) as wheel:
         names = wheel.namelist()
         (top,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
@@ -112,7 +112,8 @@ def test_the_package_comes_from_the_wheel():
 
 
 def test_sdist(tmp_path):
-    """It has all that a build reads: the trees that CMake enters, and the scripts."""
+    """The sdist has everything that a build reads: the folders that CMake enters, and the
+    scripts."""
     import scikit_build_core.build as backend
     here = os.getcwd()
     os.chdir(ROOT)
