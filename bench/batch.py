@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""batch.py WORK MODELS NAME…: what bench/batch measures, and the ratios it prints beside
-their goals. MODELS has the models and what they answer, WORK is a folder of this run."""
+"""batch.py WORK MODELS NAME…: makes the measurements of bench/batch, and prints the
+ratios beside their goals. MODELS has the models and their correct results, WORK is a
+folder of this run.
+"""
 import contextlib
 import json
 import os
@@ -31,7 +33,7 @@ WAIT_US = 1000  # that MLServer waits for others: it needs a number
 
 
 class Case:
-    """A model, a row to send and what is right."""
+    """A model, a row to send and the correct result."""
 
     def __init__(self, name):
         self.name, self.inputs = name, dict(numpy.load(MODELS / f"{name}.npz"))
@@ -70,7 +72,7 @@ class Case:
         return b"".join(value.tobytes() for value in self.inputs.values())
 
     def right(self, reply):
-        """Whatever the form, the numbers are those of the only result."""
+        """Reads the numbers of the only result, whatever the form of the answer."""
         size = {key.lower(): value for key, value in reply.headers.items()}.get(
             clients.LENGTH.lower())
         if size or not reply.body.startswith(b"{"):
@@ -83,7 +85,7 @@ class Case:
 
 
 class Other(Peer):
-    """A server of Python's on the first core."""
+    """A Python server on the first core."""
 
     def __init__(self, arguments, ready, **variables):
         self.host, self.port = "127.0.0.1", triton.free_port()
@@ -108,7 +110,8 @@ class Other(Peer):
 
 
 def start_triton(cases):
-    # The system's NumPy comes first: of 2, its Python backend sends tensors without bytes.
+    # The system's NumPy must be found first: with NumPy 2, Triton's Python backend sends
+    # tensors without bytes.
     (packages,) = PYTHON.parents[1].glob("lib/python*/site-packages")
     for case in cases:
         (WORK / "repository" / case.name / "1").mkdir(parents=True)
@@ -150,7 +153,7 @@ def request_of(peer, case, form):
 
 
 def why_not(peer, server, case, form):
-    """Why this is not measured, None if it can be."""
+    """The reason why this combination cannot be measured; None if it can."""
     if ANALYZED and peer in ("mlserver", "fastapi"):
         return "perf_analyzer does not ask it"
     path, body, fields = request_of(peer, case, form)
@@ -173,7 +176,7 @@ def analyze(server, case, form, connections):
 
 
 def measure_one(peer, server, case, form, count):
-    """A row; [] where it failed, which is one round less."""
+    """Makes one measurement: a row; [] if it failed, so that one round is missing."""
     try:
         if ANALYZED:
             return analyze(server, case, form, count)
@@ -184,7 +187,8 @@ def measure_one(peer, server, case, form, count):
 
 
 def measure(servers, cases):
-    """{(model, form, clients, server): rows of calls/s, p50, p99, CPU}, what was left out."""
+    """({(model, form, clients, server): rows of calls/s, p50, p99, CPU}, what was left
+    out)"""
     found, left_out = {}, {}
     for case in cases:
         for form in FORMS:
@@ -211,7 +215,7 @@ def median(found, key, at):
 
 
 def ratio(found, case, form, count, peer, at=0):
-    """Of the rounds, in each of which both were measured."""
+    """The median ratio over the rounds in which both were measured."""
     pairs = zip(found.get((case, form, count, "farcalld"), []),
                 found.get((case, form, count, peer), []))
     rows = [a[at] / b[at] for a, b in pairs if a and b]
@@ -246,7 +250,8 @@ def print_table(found, left_out, case, form, servers):
                 for rate, cost in zip(rates, costs)))
 
 
-# A model, its form, and how many times the rows of --batch=off it must have at 16 clients.
+# For a model and a form: how many times the rows per second of --batch=off are required
+# at 16 clients.
 GOALS = {("mlp", "raw"): 4, ("mlp2048", "raw"): 4, ("mlp512", "JSON"): 3}
 
 

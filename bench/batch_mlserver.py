@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of bench/batch as MLServer has it."""
+"""A model of bench/batch, for MLServer."""
 import mlserver
 from mlserver.codecs import NumpyCodec
 from mlserver.types import InferenceResponse

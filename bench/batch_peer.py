@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peers of bench/batch: ONNX Runtime with one thread, in servers of others as their
-pages show it. MODELS of the environment is the folder of the models, BATCH how many rows
-these servers may compute together. Triton imports TritonPythonModel, batch_mlserver.py
-Model; `batch_peer.py PORT` is FastAPI, which computes each call by itself."""
+"""The other servers of bench/batch: ONNX Runtime with one thread, in each server as its
+documentation shows. The variable MODELS is the folder of the models, BATCH how many
+rows these servers may compute together. Triton imports TritonPythonModel,
+batch_mlserver.py imports Model. `batch_peer.py PORT` is FastAPI, which computes each
+call alone.
+"""
 import os
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/changes.py PROGRAMS [CHANGE…]: what bench/changes says."""
+"""bench/changes.py PROGRAMS [CHANGE…]: see bench/changes."""
 import json
 import os
 import pathlib
@@ -21,7 +21,8 @@ PIXELS = [[(x * y) % 256 / 256 for x in range(256)] for y in range(256)]
 EDGES = ("filter/edges", [PIXELS])
 BASE64 = {"args": [PIXELS], "options": {"results": "b64"}}
 
-# What changes: options of farcalld, the function, its call, and the calls of one call.
+# The changes. For before and after: options of farcalld, the function, a request, and how
+# many calls the request stands for.
 CHANGES = {
     "batch": (([], *CLASSIFY, 1), ([], "digits/batch", [[IMAGE] * 64], 64)),
     "machine": (([], "mandelbrot/render", RENDER, 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/clients measures, and the ratios it prints beside their goals."""
+"""Makes the measurements of bench/clients, and prints the ratios beside their goals."""
 import csv
 import http.client
 import json
@@ -24,8 +24,8 @@ JSON = ["--input-tensor-format", "json", "--output-tensor-format", "json"]
 LENGTH = "Inference-Header-Content-Length"
 MB = 1 << 20
 
-# A case: the model, options of perf_analyzer, connections, bytes of its tensor. Those of
-# gRPC have no goal.
+# For each case: the model, options of perf_analyzer, connections, bytes of its tensor.
+# Cases over gRPC have no goal.
 CALLS = {
     "add_sub, binary": ("simple", [], 8, 0),
     "add_sub, JSON": ("simple", JSON, 8, 0),
@@ -38,7 +38,7 @@ CALLS = {
 
 
 def tree(pid):
-    """A process and all it started."""
+    """A process and all its descendants."""
     found = [pid]
     for each in found:
         try:
@@ -50,7 +50,7 @@ def tree(pid):
 
 
 def processor(pid):
-    """Seconds it and its processes have had."""
+    """The CPU time in seconds of a process and its descendants."""
     ticks = 0
     for each in tree(pid):
         try:
@@ -62,7 +62,8 @@ def processor(pid):
 
 
 def memory(pid):
-    """MB that are its own, shared ones in parts."""
+    """The memory in MB of a process and its descendants. Each shared page counts in
+    parts."""
     total = 0
     for each in tree(pid):
         try:
@@ -74,13 +75,13 @@ def memory(pid):
 
 
 def answered(server, model):
-    """Calls it says it has answered."""
+    """The number of calls that the server reports as answered."""
     (stats,) = server.get(f"/v2/models/{model}/stats").json["model_stats"]
     return stats["inference_stats"]["success"]["count"]
 
 
 def grpc_port(server):
-    return getattr(server, "grpc_port", server.port)  # farcalld has one for both
+    return getattr(server, "grpc_port", server.port)  # farcalld has one port for both
 
 
 def analyzed(server, protocol, model, options, connections, table):
@@ -94,8 +95,8 @@ def analyzed(server, protocol, model, options, connections, table):
 
 
 def analyze(server, protocol, model, options, connections):
-    """calls/s, p50 and p99 in ms, CPU a call in ms; [] where perf_analyzer says of its own
-    measure that it was not stable, which is one round less."""
+    """(calls/s, p50 and p99 in ms, CPU time of a call in ms). [] if perf_analyzer reports
+    that its measurement was not stable; then one round is missing."""
     table = WORK / "table.csv"
     before, calls = processor(server.process.pid), answered(server, model)
     done = analyzed(server, protocol, model, options, connections, table)
@@ -113,7 +114,7 @@ def analyze(server, protocol, model, options, connections):
 
 
 def small(raw):
-    """A call of add_sub as wrk sends it, which can send more than perf_analyzer."""
+    """A call of add_sub for wrk, which can send more than perf_analyzer."""
     values = list(range(16))
     if raw:
         rows = [{"name": name, "shape": [1, 16], "datatype": "INT32", "parameters": {
@@ -149,14 +150,14 @@ def wrk(server, path, body=None, fields=None, connections=16):
 
 
 def text(number, value):
-    """A field of a message that is text, bytes or a message, below 128 bytes."""
+    """A field of a message: text, bytes or a message of less than 128 bytes."""
     value = value.encode() if isinstance(value, str) else value
     return bytes([number << 3 | 2, len(value)]) + value
 
 
 INPUTS = b"".join(text(5, text(1, name) + text(2, "INT32") + text(3, b"\1\x10"))
                   for name in ("INPUT0", "INPUT1"))
-# A method, its message.
+# (method, message)
 PROTOCOL = {"ServerLive, gRPC": ("ServerLive", b""),
             "metadata, gRPC": ("ModelMetadata", text(1, "simple")),
             "add_sub, h2load": ("ModelInfer", text(1, "simple") + INPUTS
@@ -164,7 +165,7 @@ PROTOCOL = {"ServerLive, gRPC": ("ServerLive", b""),
 
 
 def h2load(server, method, message):
-    """As wrk does it: 16 connections, a call at a time on each."""
+    """Like wrk: 16 connections, with one call at a time on each."""
     (WORK / "message").write_bytes(b"\0" + len(message).to_bytes(4, "big") + message)
     log = WORK / "times"
     log.unlink(missing_ok=True)
@@ -177,7 +178,7 @@ def h2load(server, method, message):
         capture_output=True, text=True, check=True).stdout
     spent = processor(server.process.pid) - before
     calls = int(re.search(r"(\d+) succeeded, 0 failed, 0 errored", done)[1])
-    # An error is 200, too, and has no message.
+    # An error has status 200 too, but no message.
     data = int(re.search(r"\((\d+)\) data", done)[1])
     assert data >= 7 * calls > 0, done
     late = sorted(int(line.split()[2]) for line in log.open())
@@ -187,7 +188,7 @@ def h2load(server, method, message):
 
 
 def million(server, raw):
-    """The CPU of a call whose tensor is a million f32, in ms."""
+    """The CPU time in ms of a call whose tensor has a million f32."""
     head = {"name": "INPUT0", "shape": [MB], "datatype": "FP32"}
     connection = http.client.HTTPConnection(server.host, server.port)
     if raw:
@@ -213,8 +214,8 @@ def million(server, raw):
 
 
 def copying(size):
-    """The CPU of copying so many bytes once, in ms, from and to memory that is not
-    in a cache."""
+    """The CPU time in ms of copying `size` bytes once, between memory that is not in a
+    cache."""
     pairs = [(memoryview(bytearray(os.urandom(size))), memoryview(bytearray(size)))
              for _ in range(max(2, 64 * MB // size))]
     count, began = 0, time.process_time()
@@ -226,8 +227,8 @@ def copying(size):
 
 
 def echoing(size):
-    """The CPU of a server that reads so many bytes from a socket and sends them back,
-    in ms: what any server pays for a call."""
+    """The CPU time in ms of a server that reads `size` bytes from a socket and sends them
+    back: every server needs at least this for a call."""
     server = subprocess.Popen([*FIRST, WORK / "echo", str(size)], stdout=subprocess.PIPE)
     port = int(server.stdout.readline())
     sent, back = os.urandom(size), bytearray(size)
@@ -300,7 +301,8 @@ def measure(servers):
 def main():
     beside = triton.Triton(WORK / "triton", ["simple", "identity.fp32"], under=FIRST)
     ours = Server("--max-body=64M", WORK / "simple.so", WORK / "identity.so", under=FIRST)
-    # As modules are served by default, in processes, and in threads of the server.
+    # By default modules are served in processes. `thread` serves them in threads of the
+    # server.
     thread = Server("--isolation=thread", WORK / "simple.so", WORK / "identity.so",
                     under=FIRST)
     servers = {"farcalld": ours, "in a thread": thread, "Triton": beside}

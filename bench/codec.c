@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_codec TYPE read|write TIMES: reads or writes 4,096 numbers of f32, f64, i32 or i64
-// as JSON, TIMES times. What one number costs is the difference of two runs (bench/codec).
+// bench_codec TYPE read|write TIMES: reads or writes 4,096 numbers of f32, f64, i32 or
+// i64 as JSON, TIMES times. The difference of two runs gives the cost of one number
+// (bench/codec).
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static void check(bool condition, const char *what) {
   exit(1);
 }
 
-// Floats as of a normal distribution, integers of every length.
+// Floats have a normal distribution, integers all lengths.
 static void make_values(fc_dtype_t dtype) {
   uint64_t state = 88172645463325252u;
   for (int i = 0; i < COUNT; i++) {

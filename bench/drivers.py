@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/drivers measures, and the ratios it prints beside their goals."""
+"""Makes the measurements of bench/drivers, and prints the ratios beside their goals."""
 import collections
 import csv
 import json
@@ -19,13 +19,13 @@ RATE = int(os.environ.get("RATE", "100"))
 PEERS = os.environ.get("FARCALL_PEERS")
 FIRST, LAST = ["taskset", "-c", "0"], ["taskset", "-c", str(os.cpu_count() - 1)]
 GOALS = (("calls/s", 0.05), ("p50 us", 0.10), ("p99 us", 0.25))
-# A call of some milliseconds: perf_analyzer's latencies have its own work in them.
+# A call of some milliseconds, because perf_analyzer's latencies include its own work.
 SIGNAL = {"signal": 512, "taps": 64}
 FUNCTION = "/api/v1/functions/matmul/matmul"
 
 
 class Failed(Exception):
-    """A driver that measured nothing, which is one round less."""
+    """A driver has measured nothing; one round is missing."""
 
 
 def run(*command):
@@ -38,7 +38,7 @@ def run(*command):
 
 
 def quantile(buckets, share):
-    """In us, of {us: count}."""
+    """The quantile `share` in us, from {us: count}."""
     rank, seen = share * sum(buckets.values()), 0
     for value in sorted(buckets):
         seen += buckets[value]
@@ -47,8 +47,9 @@ def quantile(buckets, share):
 
 
 def corrected(result):
-    """The latencies as wrk has them: it puts in those that a closed loop did not measure
-    because it waited, one for each mean time between two requests of a connection."""
+    """The latencies as wrk counts them. In a closed loop, requests are missing that were
+    not sent during a wait. wrk adds them, one for each mean time between two requests
+    of a connection."""
     latency = result["latency"]
     expected = round(1e6 * result["connections"] / result["answers_per_s"])
     buckets = collections.Counter()
@@ -103,7 +104,7 @@ def perf_analyzer(server, work):
 
 
 def measured(name, ours, theirs):
-    """What both say, a round each, of the rounds in which both measured."""
+    """Yields the figures of both drivers for each round in which both have measured."""
     for number in range(1, ROUNDS + 1):
         try:
             yield ours(), theirs()

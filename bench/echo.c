@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// echo BYTES: the least that a server of large bodies can cost. Reads BYTES from a
-// connection in the parts that farcalld reads, sends them back, and again; one connection
-// after the other. Prints the port it listens on.
+// echo BYTES: the least work of a server for large bodies. Reads BYTES from a connection,
+// in parts of the size that farcalld reads, sends them back, and repeats that, for one
+// connection after the other. Prints the port on which it listens.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -56,5 +56,5 @@ int main(int count, char **words) {
     close(client);
   }
   free(body);
-  return 1;  // it ends by a signal alone
+  return 1;  // only a signal ends it
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the programs that measure a farcalld share: starting and ending it, and
-// sending one request after the other. Any failure ends the program.
+// Shared by the programs that measure a farcalld: starts and ends it, and sends one
+// request after the other. Any failure ends the program.
 #ifndef FARCALL_BENCH_FARCALLD_H_
 #define FARCALL_BENCH_FARCALLD_H_
 
@@ -37,7 +37,7 @@ static inline uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// Starts argv[0] and waits until it prints where it listens.
+// Starts argv[0] and waits until it prints its address.
 static inline server_t start(const char *const *argv) {
   static const char kSays[] = "listening on http://127.0.0.1:";
   int ends[2];
@@ -66,7 +66,7 @@ static inline server_t start(const char *const *argv) {
     log[size] = '\0';
   }
   server.port = (int)strtol(at + strlen(kSays), NULL, 10);
-  // The server's later output is not read: it does not wait for a reader.
+  // The server's later output is not read; the server does not wait for a reader.
   return server;
 }
 

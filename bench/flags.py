@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/flags.py FARCALL FOLDER WHEEL MODEL…: what bench/flags says. This Python has what
-tests/requirements-models.txt lists, and finds tests/models."""
+"""bench/flags.py FARCALL FOLDER WHEEL MODEL…: see bench/flags. This Python has the
+packages of tests/requirements-models.txt, and can import tests/models.
+"""
 import json
 import os
 import pathlib
@@ -12,7 +13,8 @@ import sys
 import nets
 import numpy
 
-# Options of farcall compile, and flags of iree-compile besides those that they give.
+# Options of farcall compile, and flags of iree-compile that are added to those of
+# farcall.
 UKERNELS = ["--iree-llvmcpu-enable-ukernels=all"]
 CONVOLUTIONS = "--iree-dispatch-creation-experimental-set-data-tiling-ops=convolution"
 WAYS = [
@@ -22,7 +24,7 @@ WAYS = [
     ("-O3 --cpu=host", []),
     ("-O2 --cpu=generic", []),
     ("-O2 --cpu=x86-64-v3", []),
-    # A flag that is given twice has its last value.
+    # If a flag is given twice, the last value counts.
     ("-O2 --cpu=host", ["--iree-global-opt-use-im2col-for-convs=false"]),
     ("-O2 --cpu=host", UKERNELS),
     ("-O2 --cpu=host", [*UKERNELS, "--iree-global-opt-use-im2col-for-convs=false",
@@ -31,7 +33,8 @@ WAYS = [
 
 
 def add_flags(said, flags, module):
-    """Compiles once more by the command that farcall has shown, which kept its files."""
+    """Compiles again with the command that farcall has shown, and with `flags`. farcall
+    has kept its work files."""
     (command,) = (shlex.split(line) for line in said.splitlines() if "iree-llvmcpu" in line)
     command = command[command.index(next(each for each in command
                                          if each.endswith("iree-compile"))):]
@@ -46,7 +49,7 @@ def add_flags(said, flags, module):
 
 
 def compiled(command, source, module, options, flags):
-    """Whether it could be."""
+    """Compiles. Returns whether it succeeded."""
     done = subprocess.run(
         [command, "compile", source, "-o", module, *options.split(), "-v",
          *(["--keep"] if flags else []), "--tools", pathlib.Path(sys.executable).parent],
@@ -57,7 +60,7 @@ def compiled(command, source, module, options, flags):
 
 
 def call(command, module, inputs):
-    """Milliseconds of the quickest of five calls."""
+    """The milliseconds of the fastest of five calls."""
     done = subprocess.run([command, "run", module, *inputs, "--repeat=5", "--print=none",
                            "--save=-"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["min_ns"] / 1e6

@@ -2,12 +2,11 @@
 //
 //   bench_hal FILE.vmfb FUNCTION THREADS CALLS [TILES]
 //
-// Calls a function of tensors on THREADS threads that share the module, each
-// with a frame and an instance of its own as a server's workers have, and
-// inputs that stay where they are. Prints nanoseconds and processor time of a
-// call; CALLS 0 means as many as fit a third of a second. With
-// TILES, that many threads share one call's grids. Scalars are 9, dims that
-// are dynamic 4. bench/hal compares it with IREE's tool.
+// Calls a function of tensors on THREADS threads that share the module. Each thread has a
+// frame and an instance, like a worker of a server, and its inputs stay in place. Prints
+// the nanoseconds and the processor time of a call. With CALLS 0 it makes as many calls
+// as fit into a third of a second. With TILES, that many threads share the work of each
+// call. Scalars are 9, dynamic dims 4. bench/hal compares the figures with IREE's tool.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +39,8 @@ static double clock_of(clockid_t id) {
   return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-// What the elements hold does not matter. Shape and data are one block that
-// begins with the data.
+// The values of the elements do not matter. Data and shape are in one block, the data
+// first.
 static fc_status_t make_tensor(const fc_signature_t *signature,
                                const fc_type_t *type, fc_value_t *out,
                                fc_error_t *err) {

@@ -2,9 +2,9 @@
 //
 //   bench_handoff [TRIES]
 //
-// From which size on a body or an answer should be handed to a worker process by
-// descriptor and not be copied through the memory that both share. The loop here and
-// a child do with each size what loop and worker do with a call:
+// Finds the size from which on a body or an answer should be passed to a worker process
+// as a descriptor, instead of being copied through shared memory. The loop here and a
+// child do for each size what loop and worker do for a call:
 //
 //   body, copied     receive into a block (fresh; or kept, whose pages were touched
 //                    before), copy to the area, the child reads it, the area's pages
@@ -15,8 +15,8 @@
 //   answer, file     the child writes a memfd it was sent before, send from there
 //
 // Areas of up to 256 KiB keep their pages, as in the ring. Receiving and sending are
-// copies from and to a small buffer. Each row is the median of TRIES: processor time
-// of the loop and of the child, and the time that passes.
+// simulated by copies to and from a small buffer. Each row has medians of TRIES: the
+// processor time of the loop and of the child, and the elapsed time.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,9 +125,9 @@ static void say(const void *data, size_t size, int fd) {
   check(sendmsg(channel, &message, 0) == (ssize_t)size, "sendmsg");
 }
 
-// Receives a message of `size` bytes. Returns -1 if no such message came, as when the
-// other end of the channel is closed. *out_fd: the descriptor that came with the message;
-// -1: none did.
+// Receives a message of `size` bytes. Returns -1 if none came, for example because the
+// other end of the channel is closed. *out_fd is the descriptor that came with the
+// message; -1: none.
 static ssize_t hear(void *data, size_t size, int *out_fd) {
   struct iovec part = {data, size};
   char room[CMSG_SPACE(sizeof *out_fd)];
@@ -250,7 +250,7 @@ int main(int argc, char **argv) {
   printf("%9s  %-26s %10s %10s %10s\n", "KiB", "way", "loop us", "child us",
          "passed us");
   for (size_t size = 64 << 10; size <= LARGEST; size *= 2) {
-    // In turns, so that what else happens on the machine happens to all.
+    // The ways take turns, so that other work of the machine affects all of them.
     for (int i = 0; i < tries; i++) {
       for (int way = 0; way < WAYS; way++) {
         run((order_t){(way_t)way, size}, kept, &costs[way][i]);

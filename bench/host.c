@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_host FARCALLD CRASH_MODULE [RUNS]: what a crash and a deadline cost.
-// Prints medians, 99th percentiles and the worst of
-//   a crash     from sending the call that crashes to its 502
-//   ready again from that 502 to the answer of the next call
-//   a deadline  from the deadline of a call that never ends to its 504
-// A plain call on the same connection is measured beside each crash, so that the
-// time of the way there can be subtracted. Exits 1 when farcalld fails, never for
-// a figure.
+// bench_host FARCALLD CRASH_MODULE [RUNS]: measures a crash and a deadline. Prints
+// medians, 99th percentiles and maxima of
+//
+//   a crash      from sending the call that crashes to its 502
+//   ready again  from that 502 to the answer of the next call
+//   a deadline   from the deadline of a call that never ends to its 504
+//
+// Also measures a plain call on the same connection for each crash, so that the time for
+// sending and receiving can be subtracted. Exits 1 if farcalld fails, but never because
+// of a figure.
 #include "farcalld.h"
 
 #define DEADLINE_MS 50

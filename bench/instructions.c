@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_instructions COUNT FUNCTION BODY PROGRAM [ARGUMENT ...]: starts PROGRAM,
-// which is a farcalld or runs one, posts BODY to FUNCTION ("module/name") COUNT
-// times over one connection, and ends it. What a request costs is the difference
-// of two such runs, as PROGRAM (valgrind, strace) counts it.
+// bench_instructions COUNT FUNCTION BODY PROGRAM [ARGUMENT ...]: starts PROGRAM, which is
+// or runs a farcalld, posts BODY to FUNCTION ("module/name") COUNT times over one
+// connection, and ends PROGRAM. The difference of two such runs, counted by PROGRAM
+// (valgrind, strace), is the cost of a request.
 #include "farcalld.h"
 
 int main(int argc, char **argv) {

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- wrk -s bench/load.lua URL -- SCENARIO: one body per function, or all in turn.
--- Prints one line: requests per second, latency in ms, errors. Every thread
--- compares every answer's status, and `wrk` counts those that are not 2xx.
+-- wrk -s bench/load.lua URL -- SCENARIO: sends one body for each function, or all bodies in
+-- turn. Prints one line: requests per second, latency in ms, errors. Every thread compares
+-- the status of every answer, and `wrk` counts answers that are not 2xx.
 
 local function row(n, value)
   local cells = {}
@@ -16,7 +16,7 @@ local function matrix(m, n)
   end)
 end
 
--- With CLOSE=yes each request has a connection of its own.
+-- With CLOSE=yes each request has its own connection.
 local headers = {["Content-Type"] = "application/json",
   ["Connection"] = os.getenv("CLOSE") and "close"}
 

@@ -2,15 +2,16 @@
 //
 //   bench_loops ROUNDS FUNCTION BODY REPEAT FARCALLD [ARGUMENT ...]
 //
-// What a step of a loop on the server (?iterate) costs, beside a call over HTTP. In each
-// round CALLS calls are posted over one connection, one after the other, then a loop of
-// STEPS steps is read to its end, then FIRSTS loops that are short. BODY has the members
-// of the document, REPEAT those of "repeat" but for "times".
+// Compares a step of a loop on the server (?iterate) with a call over HTTP. Each round
+// posts CALLS calls over one connection, one after the other, then reads a loop of STEPS
+// steps to its end, then FIRSTS short loops. BODY has the members of the document, REPEAT
+// those of "repeat" except "times".
 #include "farcalld.h"
 
 enum { CALLS = 2000, STEPS = 100000, FIRSTS = 50, ROUNDS_MAX = 100 };
 
-// Posts a loop and reads it to its end. Returns when the first byte came.
+// Posts a loop and reads its answer to the end. Returns the time at which the first byte
+// came.
 static uint64_t loop(int fd, const char *function, const char *body,
                      const char *repeat, unsigned times) {
   static char reply[1 << 16];

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/lowering.py IREE FARCALL FOLDER CPU: what bench/lowering says, for one
-processor. IREE is the folder of its programs, FOLDER is for modules."""
+"""bench/lowering.py IREE FARCALL FOLDER CPU: see bench/lowering; for one processor. IREE
+is the folder of IREE's programs, FOLDER is for modules.
+"""
 import pathlib
 import subprocess
 import sys

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_num [COUNT]: nanoseconds an element for JSON text to a typed buffer and
-// back, against the C library and yyjson (document and copy), all interleaved
-// in one run on one thread. Ratios are theirs over ours. What farcall and the C
-// library read is compared bit for bit with what was written. Then whole calls,
-// DECODE and ENCODE of f32 in several forms, which should cost little more than
-// their numbers. f32 are also read as Python writes them: in the digits of an f64, a
-// blank behind each comma.
+// bench_num [COUNT]: measures nanoseconds per element for reading JSON text into a typed
+// buffer and for writing it, against the C library and yyjson (document and copy). All
+// take turns in one run on one thread. Ratios are the other's time divided by ours. What
+// farcall and the C library read is compared bit for bit with what was written. Then
+// measures whole calls, DECODE and ENCODE of f32 in several forms, which should take
+// little more time than their numbers. f32 are also read as Python writes them: with the
+// digits of an f64, and a blank after each comma.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,7 +165,7 @@ static void measure(set_t *set, const char *what, const work_t work[3],
       double start = now();
       work[i](set);
       times[i][round] = now() - start;
-      // yyjson reads f32 through f64, which rounds twice.
+      // yyjson reads f32 as f64 and so rounds twice.
       if (in && i < 2)
         check(!memcmp(set->out, set->values, size), "values differ");
     }
@@ -286,7 +286,7 @@ typedef struct row_t {
   const char *name;
   fc_dtype_t dtype;
   double (*value)(size_t);
-  bool python;  // read alone, as Python writes it
+  bool python;  // only read, in Python's form
 } row_t;
 
 static void fill(const row_t *row, set_t *set) {
@@ -301,7 +301,7 @@ static void fill(const row_t *row, set_t *set) {
   }
 }
 
-// Writes the text that is read.
+// Writes the text that will be read.
 static void write_text(const row_t *row, set_t *set) {
   fc_sink_t *sink = &set->text.sink;
   ours_out(set);
@@ -317,7 +317,7 @@ static void write_text(const row_t *row, set_t *set) {
     fine = !fc_sink_put(sink, fc_text_str(&set->scratch), NULL);
   }
   check(fine && !fc_sink_put(sink, fc_str_make("", 1), NULL), "memory");
-  sink->cursor--;  // the zero stays behind the text for the C library
+  sink->cursor--;  // the NUL stays after the text, for the C library
 }
 
 static void measure_row(const row_t *row, size_t count) {

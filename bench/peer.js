@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The least node program that does what add does: node peer.js PORT.
+// The smallest node program that does the same as the example add: node peer.js PORT.
 const http = require('http');
 
 http.createServer((request, response) => {

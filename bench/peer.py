@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of bench/fastapi: the function `mul4` of a .vmfb behind FastAPI, written
-as the pages of FastAPI and IREE show it. One process, uvloop and httptools; `async def`,
-since handing a call to a thread costs more than the call."""
+"""The other server of bench/fastapi: the function `mul4` of a .vmfb in FastAPI, written
+as the documentation of FastAPI and IREE shows. One process, with uvloop and httptools.
+It uses `async def`, because handing a call to a thread takes longer than the call.
+"""
 import sys
 
 import fastapi

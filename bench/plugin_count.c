@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin of QEMU: prints how many instructions the program has executed. QEMU's own
-// header is in no package of Debian 12; what is used of it is declared here, from
+// A plugin of QEMU that prints how many instructions the program has executed. No package
+// of Debian 12 has QEMU's header, so what is used of it is declared here, from
 // docs/devel/tcg-plugins of QEMU 7.2, whose interface has version 1.
 #include <inttypes.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ void qemu_plugin_register_vcpu_tb_exec_inline(block_t *block, operation_t what,
                                               void *to, uint64_t value);
 void qemu_plugin_register_atexit_cb(plugin_id_t id, at_exit_t call, void *data);
 
-// What QEMU looks for.
+// Symbols that QEMU looks up.
 int qemu_plugin_install(plugin_id_t id, const void *info, int argc,
                         char **argv);
 extern int qemu_plugin_version;

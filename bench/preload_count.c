@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts heap allocations of the process it is preloaded into, in the file
-// named by MALLOC_COUNT (one shared uint64_t). Allocations of modules are not
-// counted: modules are loaded with RTLD_DEEPBIND, so they call the C library
-// directly.
+// Preloaded into a process, it counts the process's heap allocations in the file named by
+// MALLOC_COUNT (one shared uint64_t). Allocations of modules are not counted: modules are
+// loaded with RTLD_DEEPBIND, so they call the C library directly.
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into farcalld, it measures the turns of the loop: the wall time of its thread
-// from the return of one wait for events to the next wait, how much of it the thread stood
-// on the run queue of its processor, and which calls of the C library it spent it in. From
-// its first millisecond on, a turn is looked at each millisecond: the rest of it is told by
-// the functions that were found running. At each SIGRTMIN a line of JSON about the turns
-// since the last one is added to the file TURNS_FILE: how long the longest was, and all
-// about the one that was longest but for the run queue. TURNS_CPUS=0,1 has the loop run
-// on processor 0 and all other threads and processes on 1. See bench/turns.
+// Preloaded into farcalld, it measures the turns of the loop. A turn is the wall time of
+// the loop's thread from the return of one wait for events to the next wait. Measured is
+// also how much of a turn the thread waited on its processor's run queue, and which calls
+// of the C library took how much of it. A turn is sampled each millisecond after its
+// first: the functions that were found running explain the rest of the time.
+//
+// Each SIGRTMIN adds a line of JSON to the file TURNS_FILE about the turns since the last
+// line: how long the longest turn was, and everything about the turn that was longest
+// without the run queue. With TURNS_CPUS=0,1 the loop runs on processor 0, and all other
+// threads and processes run on 1. See bench/turns.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -35,11 +37,12 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-#define LOOKS 64   // that are kept of one turn, chosen evenly
-#define FRAMES 12  // of each
+#define LOOKS 64   // samples kept of one turn, evenly distributed
+#define FRAMES 12  // stack frames of each sample
 
-// Every call that is told apart: what it returns, its name, parameters, arguments. Others,
-// as those of libraries that are not found by name, count as the loop's own code.
+// The calls that are told apart: result, name, parameters, arguments. The time of other
+// calls, for example inside libraries that are not found by name, counts as the loop's
+// own code.
 #define CALLS(X)                                                               \
   X(ssize_t, read, (int a, void *b, size_t c), (a, b, c))                      \
   X(ssize_t, pread, (int a, void *b, size_t c, off_t d), (a, b, c, d))         \
@@ -90,7 +93,7 @@
   X(int, pthread_cond_wait, (pthread_cond_t * a, pthread_mutex_t * b), (a, b)) \
   X(int, pthread_join, (pthread_t a, void **b), (a, b))
 
-// These are written out below.
+// The calls for which there is a function below.
 #define OTHERS(X)   \
   X(posix_spawn)    \
   X(pthread_create) \
@@ -145,7 +148,7 @@ static uint64_t now_ns(void) { return clock_of(CLOCK_MONOTONIC); }
 
 static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
-// For how long the loop's thread could have run while another ran.
+// Returns how long the loop's thread could have run while another thread ran.
 static uint64_t queue_ns(void) {
   char text[128] = "";
   const long size = syscall(SYS_pread64, queue_file, text, sizeof text - 1, 0);
@@ -222,7 +225,7 @@ long syscall(long number, ...) {
   return got;
 }
 
-// A signal would interrupt it.
+// A signal would interrupt fallocate, so the sampling signal is blocked.
 int fallocate(int file, int mode, off_t at, off_t size) {
   static int (*call)(int, int, off_t, off_t);
   if (!call) *(void **)&call = next("fallocate");
@@ -238,8 +241,8 @@ int fallocate(int file, int mode, off_t at, off_t size) {
   return got;
 }
 
-// What the loop starts begins where the kernel likes, as it would if nothing were kept
-// apart, and has its place then.
+// A process that the loop starts may begin on any processor, as it would without
+// TURNS_CPUS, and is put on its own afterwards.
 int posix_spawn(pid_t *pid, const char *path,
                 const posix_spawn_file_actions_t *actions,
                 const posix_spawnattr_t *attributes, char *const *arguments,
@@ -330,8 +333,8 @@ static void on_signal(int number) {
 
 __attribute__((constructor)) static void begin(void) {
   void *frames[4];
-  (void)backtrace(frames, 4);  // loads what it needs
-  unsetenv("LD_PRELOAD");      // the loop is this process's
+  (void)backtrace(frames, 4);  // the first call loads a library
+  unsetenv("LD_PRELOAD");      // only this process has the loop
   signal(SIGRTMIN, on_signal);
   struct sigaction action = {.sa_handler = look, .sa_flags = SA_RESTART};
   sigaction(SIGRTMIN + 1, &action, NULL);

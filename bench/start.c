@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_start FARCALLD MODULE COUNTER: what one small module costs. Prints the
-// time from fork to the first complete answer (median and worst of RUNS), the
-// resident size after it, and farcalld's own heap allocations per request once
-// warm, counted by the preloaded COUNTER (preload_count.c). Exits 1 when
-// farcalld fails, never because a figure is bad.
+// bench_start FARCALLD MODULE COUNTER: measures a server with one small module. Prints
+// the time from fork to the first complete answer (median and maximum of RUNS), the
+// resident size after it, and farcalld's own heap allocations per request once it is
+// warm, counted by the preloaded COUNTER (preload_count.c). Exits 1 if farcalld fails,
+// but never because of a figure.
 #include <fcntl.h>
 #include <sys/mman.h>
 
 #include "farcalld.h"
 
 #define RUNS 21
-#define WARM 1000      // requests before allocations are counted
-#define COUNTED 10000  // requests while they are
+#define WARM 1000      // requests before counting
+#define COUNTED 10000  // requests while allocations are counted
 
 static const char body[] = "[[1.5,2.5,3.5,4.5],[0.5,0.25,0.125,1.0]]";
 static const char answer[] = "{\"results\":[[2.0,2.75,3.625,5.5]]}";
@@ -28,7 +28,7 @@ static server_t start_one(char **argv) {
   return start(command);
 }
 
-// One request and its whole answer. False when the module is not ready yet.
+// Makes one request and reads the whole answer. 0: the module is not ready yet.
 static int ask(int fd) {
   char reply[4096];
   if (post(fd, "add/add", body, 60000, reply, sizeof reply) == 503) return 0;

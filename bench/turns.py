@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""turns.py FARCALLD PRELOAD WORK [BASE]: how long others wait, beside attacks, in each
-host, of one build or of two that take turns. See bench/turns."""
+"""turns.py FARCALLD PRELOAD WORK [BASE]: measures how long other requests wait during
+attacks, with each host, for one build or for two that take turns. See bench/turns.
+"""
 import collections
 import contextlib
 import hashlib
@@ -34,11 +35,11 @@ ALONE = LOOP != OTHERS
 SHARE_SAID = 0.1  # of a turn, that a kind of work is named
 
 
-# What is served
+# Files and modules
 
 def write_files():
-    """In WORK, where attacks.so and slow.so lie already: a folder of MODULES links, one of
-    a few large modules, tokens, a certificate."""
+    """Writes files into WORK, which already has attacks.so and slow.so: a folder with
+    MODULES links, one with a few large modules, tokens, a certificate."""
     shutil.copy(SCALARS, WORK / "scalars.vmfb")
     os.link(WORK / "attacks.farcall.json", WORK / "slow.farcall.json")
     many, large = WORK / "many", WORK / "large"
@@ -62,7 +63,8 @@ def write_files():
 # The server
 
 class Server:
-    """Its log and what the preloaded library says are files: nobody must read them."""
+    """A farcalld. Its log and the lines of the preloaded library go to files, so that
+    nobody must read them."""
 
     def __init__(self, program, host, options, files):
         self.log, self.said = WORK / "log", WORK / "turns"
@@ -90,7 +92,7 @@ class Server:
         raise SystemExit(f"farcalld does not start:\n{self.log.read_text()}")
 
     def turns(self):
-        """What is known of the turns since the last time."""
+        """The report about the turns since the last report."""
         before = self.said.read_text() if self.said.exists() else ""
         self.process.send_signal(signal.SIGRTMIN)
         for _ in range(6000):
@@ -131,7 +133,7 @@ def request(line, body=b"", headers=()):
 
 
 def exchange(port, line, body=b"", headers=()):
-    """(the first bytes of the answer, its size)"""
+    """Makes a request. Returns (the first bytes of the answer, its size)."""
     with connect(port) as s:
         s.sendall(request(line, body, (*headers, "Connection: close")))
         buffer, size, head = bytearray(1 << 20), 0, b""
@@ -143,7 +145,7 @@ def exchange(port, line, body=b"", headers=()):
 
 
 class Client:
-    """Keeps a connection."""
+    """A client that keeps its connection."""
 
     def __init__(self, port):
         self.port, self.socket = port, connect(port)
@@ -178,15 +180,16 @@ def call(function):
     return f"POST /api/v1/functions/{function}".encode()
 
 
-# The attacks. Each is run in processes of its own, with the number of the process, and
-# ends by itself when `over` says so.
+# The attacks. Each runs in its own processes and gets the number of its process. It must
+# end when `over` says so.
 
 def nothing(server, over, number):
     time.sleep(SECONDS)
 
 
 def endless_call(server, over, number):
-    """Quick calls, which earn a place on the loop, and then one without an end."""
+    """Quick calls, so that the function may run on the loop, and then a call without an
+    end."""
     client = Client(server.port)
     for _ in range(60):
         client.ask(call("scalars/fact"), b"[5]")
@@ -205,7 +208,8 @@ def misses(*headers):
 
 
 def short_deadlines(server, over, number):
-    """Of a module that loads for two seconds, since somebody has it crash."""
+    """Calls with deadlines of 2 ms, of a module that loads for two seconds, because one
+    process makes it crash."""
     client = Client(server.port)
     while not over():
         if number == 0:
@@ -224,7 +228,8 @@ def calls(function, body):
 
 
 def crashes(server, over, number):
-    """On a busy machine: what the loop has started waits for a processor."""
+    """Crashes on a busy machine: a process that the loop has started waits for a
+    processor."""
     if number < 4:
         return calls("attacks/crash", b"[1]")(server, over, number)
     while not over():
@@ -301,7 +306,8 @@ def answers(server, over, number):
 
 
 def loops(server, over, number):
-    """Steps without an end. Every second client reads as fast as it can, the others stop."""
+    """Iterations without an end. Every second client reads as fast as it can; the others
+    read nothing."""
     body = b'{"args":[3,4],"repeat":{"times":10000000,"feed":{"0":1}}}'
     with connect(server.port) as s:
         s.sendall(request(call("scalars/hyp") + b"?iterate", body))
@@ -317,8 +323,8 @@ def bodies(server, over, number):
         exchange(server.port, call("attacks/zeros"), b"[" + b" " * 60_000_000 + b"3]")
 
 
-# work: what a process does, `count` times at once; options of farcalld; files in WORK that
-# are served; hosts.
+# work: what a process does. count: how many processes do it. options: of farcalld. files:
+# in WORK, served by farcalld. hosts: where modules run.
 Row = collections.namedtuple("Row", "name work count options files hosts",
                              defaults=([], ["attacks.so"], ("thread", "process")))
 DEMAND = ["--load=demand"]
@@ -329,7 +335,8 @@ CRASHES = ["--crash-limit=0", "--sandbox=basic"]
 PROCESS = ("process",)
 ROWS = [
     Row("nothing", nothing, 1),
-    # The operator's deadline ends what would last for its 30 s.
+    # The operator's deadline ends the call, which would otherwise run for the default of
+    # 30 s.
     Row("quick calls, then an endless one", endless_call, 1,
         [f"--timeout={SECONDS:g}s"], ["scalars.vmfb"]),
     Row("404s beside 10,000 modules", misses(f"Authorization: Bearer {SECRET}"), 8,
@@ -359,7 +366,7 @@ ROWS = [
 # Measuring
 
 class Over:
-    """Whether it is time to end."""
+    """Called, it tells whether it is time to end."""
 
     def __init__(self):
         self.end = time.monotonic() + SECONDS
@@ -372,14 +379,16 @@ class Over:
 
 
 def queued_ms(schedstat):
-    """How long the process has stood on the run queue, by its open /proc/self/schedstat."""
+    """How many ms the process has waited on the run queue, from its open
+    /proc/self/schedstat."""
     return int(os.pread(schedstat.fileno(), 100, 0).split()[1]) / 1e6
 
 
 def probe(port, ended, took):
-    """Asks /livez each 10 ms, if it may before all others on its processor, and sends what
-    it took, and the same without the time that it stood on the run queue itself. What waits
-    for the answer before counts from when it was due."""
+    """Requests /livez every 10 ms, if possible with priority over all others on its
+    processor. Sends how long each request took, and the same without the time that
+    this process waited on the run queue. A request that was delayed by the previous
+    answer counts from when it was due."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     found = []
@@ -442,11 +451,11 @@ def measure(program, row, host):
 
 
 def name_looks(program, looks):
-    """What was found running: functions of the program, and what they had called."""
+    """The functions of the program that were found running, with what they had called."""
     def is_ours(frame):
         return os.path.exists(frame[0]) and os.path.samefile(frame[0], program)
 
-    # The first two frames are of the look itself.
+    # The first two frames belong to the sampling itself.
     found = [(look[2], next(filter(is_ours, look[2:]), None)) for look in looks if look[2:]]
     listed = sorted({ours[1] for _, ours in found if ours})
     said = subprocess.run(  # the instruction before one that is returned to is the call
@@ -463,7 +472,7 @@ def name_looks(program, looks):
 
 
 def kind_of(program, said):
-    """What the longest turn did, as "posix_spawn 80%, own code 15% (decode)"."""
+    """What the longest turn did, for example "posix_spawn 80%, own code 15% (decode)"."""
     shares = {name: ns / max(said["wall_ns"], 1) for name, (ns, _) in said["calls"].items()}
     shares["own code"] = 1 - sum(shares.values()) - said["queue_ns"] / max(said["wall_ns"], 1)
     words = []

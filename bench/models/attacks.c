@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What bench/turns has a farcalld suffer from. With SLOW_S it takes that many seconds to
-// load.
+// Functions with which bench/turns attacks a farcalld. With the macro SLOW_S, loading the
+// module takes that many seconds.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ void _mlir_ciface_zeros(row_t *out, int64_t n) {
   *out = (row_t){data, data, 0, n, 1};
 }
 
-// The first number of each row.
+// Returns the first number of each row.
 void _mlir_ciface_firsts(row_t *out, rows_t *rows) {
   _mlir_ciface_zeros(out, rows->sizes[0]);
   for (int64_t i = 0; i < rows->sizes[0]; i++) {
@@ -64,7 +64,8 @@ int32_t _mlir_ciface_prints_later(int32_t ms) {
   return pthread_create(&thread, NULL, print_later, (void *)(intptr_t)ms);
 }
 
-// Touches what it shares with the server, up to a gigabyte of each mapping, some 4 GB/s.
+// Writes to the memory that it shares with the server: up to a gigabyte of each mapping,
+// at about 4 GB/s.
 int32_t _mlir_ciface_fills(int32_t a) {
   FILE *maps = fopen("/proc/self/maps", "r");
   char line[512], mode[8];
