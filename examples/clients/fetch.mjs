@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Node without a package: fetch.mjs http://HOST:PORT MODEL. Tensors go as bytes behind
-// a document, and come back so; `await fetch` in a page works alike.
+// Node without a package: fetch.mjs http://HOST:PORT MODEL. Tensors are sent as bytes
+// after a document, and come back in the same way; `await fetch` in a page works alike.
 const [url, model] = process.argv.slice(2);
 const value = Int32Array.from({length: 16}, (_, i) => i);
 const inputs = ['INPUT0', 'INPUT1'].map((name) => ({

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# One array of NumPy's by curl: npy.sh http://HOST:PORT MODULE/FUNCTION, of a function
-# with one argument and one result. The file is sent as it is, and so is the answer.
+# Sends one NumPy array with curl: npy.sh http://HOST:PORT MODULE/FUNCTION, for a function
+# with one argument and one result. The .npy file is sent unchanged, and the answer is a
+# .npy file.
 set -eu
 url=$1 function=$2
 folder=$(mktemp -d)

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Arrays of NumPy by curl: npz.sh http://HOST:PORT MODULE/FUNCTION. The .npz
-# file that is sent has the arguments by name, or by position as here; the one
-# that comes back has the results likewise.
+# Sends NumPy arrays with curl: npz.sh http://HOST:PORT MODULE/FUNCTION. The .npz file
+# that is sent has the arguments by name, or by position as here. The file that comes back
+# has the results in the same way.
 set -eu
 url=$1 function=$2
 folder=$(mktemp -d)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module behind Ray Serve: README.md shows how it is used. Each replica has loaded the
-module into its process; callers have its functions with their signatures."""
+"""Serves a module with Ray Serve; README.md shows how to use it. Each replica loads the
+module into its process; callers get its functions with their signatures."""
 import asyncio
 import base64
 import concurrent.futures
@@ -67,7 +67,7 @@ def no_number(text):
 
 
 def arguments(body):
-    """Those of a call, by position and by name, of a body that nobody has looked at."""
+    """The arguments of a call, by position and by name, from an unchecked body."""
     try:
         given = json.loads(body.decode(), parse_constant=no_number)
     except ValueError as error:  # also what is no UTF-8, and numbers without end
@@ -82,7 +82,7 @@ def arguments(body):
 
 
 def plain(value):
-    """A result as JSON has it, written as farcalld writes it."""
+    """A result in the types of JSON, as farcalld writes it."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -103,8 +103,8 @@ def plain(value):
 
 
 class Function:
-    """A function of the module, called as in one's own process. `remote` gives Ray's
-    response, to be awaited or kept."""
+    """A function of the module, called like one of this process. `remote` returns Ray's
+    response, which can be awaited or kept."""
 
     def __init__(self, handle, name, signature, text, attempts):
         self.handle, self.attempts = handle, attempts
@@ -116,9 +116,9 @@ class Function:
         return self.handle.call.remote(self.__name__, args, kwargs)
 
     def __call__(self, *args, **kwargs):
-        """Tried `attempts` times in all, where a replica has died: the module keeps
-        nothing from call to call, so it may. `attempts=1` of a module that does. Calls
-        by `remote` are made once."""
+        """Makes the call, up to `attempts` times if a replica dies. That is right for a
+        module that keeps nothing from call to call; for others, use `attempts=1`.
+        `remote` makes a call only once."""
         for left in reversed(range(self.attempts)):
             try:
                 return self.remote(*args, **kwargs).result()
@@ -128,7 +128,7 @@ class Function:
 
 
 class Functions:
-    """The functions behind a handle of an application, as attributes and items."""
+    """The functions of an application, by its handle, as attributes and items."""
 
     def __init__(self, handle, attempts=4):
         self.handle = handle
@@ -140,8 +140,9 @@ class Functions:
 
 
 def run(path, name=None, **options):
-    """Serves the module of a file under /NAME, on Ray as it is; its functions. `options`
-    are those of a deployment, such as autoscaling_config and num_replicas."""
+    """Serves the module in a file under /NAME, on the Ray that runs, and returns its
+    functions. `options` are options of a deployment, such as autoscaling_config and
+    num_replicas."""
     name = name or os.path.basename(path).rsplit(".", 1)[0]
     application = Served.options(**options).bind(os.path.abspath(path))
     return Functions(serve.run(application, name=name, route_prefix=f"/{name}"))
