@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both sides are written as nested lists, whatever their form was, and then compared as
-// in `farcall test`.
+// Compares the expected and the actual results. Both are first written as nested lists,
+// whatever their form was, and then compared as in `farcall test`.
 #include "check.h"
 
 #include <inttypes.h>

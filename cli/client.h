@@ -38,9 +38,9 @@ typedef struct fc_reply_t {
   fc_str_t body;  // in the arena
 } fc_reply_t;
 
-// Reads "unix:PATH", or "http://host:port/prefix", in which only the host is required, or
-// the same with https, grpc or grpcs. FC_INVALID_ARGUMENT: `url` has none of these forms.
-// Borrows `url`; sets timeout_ms to 0.
+// Reads "unix:PATH" or "http://host:port/prefix"; only the host is required, and the
+// scheme may also be https, grpc or grpcs. FC_INVALID_ARGUMENT: `url` has none of these
+// forms. Borrows `url`; sets timeout_ms to 0.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_remote_t *out_server, fc_error_t *err);
 

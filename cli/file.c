@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole files and the work directory.
+// Reads and writes whole files, and makes and removes work directories.
 #include "file.h"
 
 #include <errno.h>

@@ -173,7 +173,7 @@ static fc_status_t print_file(fc_arena_t *arena, const typed_t *typed,
                               fc_error_t *err) {
   fc_str_t file;
   size_t size;
-  // The values end where the argument ends, so they are NUL-terminated.
+  // The file's path is the end of a command-line argument, so it ends with a NUL.
   FC_TRY(fc_file_read(arena, typed->values.data + 1, &file, err));
   if (!fc_size_mul(wanted, fc_dtype_size(typed->dtype), &size) ||
       file.size != size) {

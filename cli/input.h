@@ -56,8 +56,8 @@ bool fc_output_take_profile(fc_arena_t *arena, fc_str_t *answer,
                             fc_str_t *out_profile);
 // Fails if --print names no way to print results.
 fc_status_t fc_output_check(const fc_args_t *args, fc_error_t *err);
-// Prints an answer {"results":[…]} to stdout as --print says, or handles each result by
-// the --output at its position. Complains and returns an exit code.
+// Prints an answer {"results":[…]} to stdout as --print says, or uses for each result the
+// --output at its position. Returns an exit code, after a complaint if it isn't 0.
 int fc_output_print(const fc_args_t *args, fc_str_t answer);
 
 #endif  // FARCALL_CLI_INPUT_H_

@@ -43,7 +43,7 @@ static void show(FILE *stream, fc_str_t text, bool one_line) {
       continue;
     }
     if (i > shown) fwrite(text.data + shown, 1, i - shown, stream);
-    // The second of two bytes equals the number of the character.
+    // For a C1 control, the second byte is the character's number.
     fprintf(stream, "\\u%04x", (unsigned char)text.data[i + size - 1]);
     shown = i += size;
   }

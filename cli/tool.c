@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds and runs tools, one at a time. The signal state is that of the process.
+// Finds and runs tools, one at a time. The signal handlers are for the whole process.
 #include "tool.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
 
 #include "farcall/base.h"
 
-// True, after complaints: a compiler would certainly refuse the source. False for MLIR
-// text, which its compiler checks itself. `path` is NULL for standard input; `input` is
-// the name of the source in messages.
+// Complains and returns true if a compiler would certainly refuse the source. False for
+// MLIR text, which its compiler checks itself. `path` is NULL for standard input; `input`
+// is the name of the source in messages.
 bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
                        fc_str_t bytes);
 

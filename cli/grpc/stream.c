@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+// gRPC over HTTP/2: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 #include "grpc/stream.h"
 
 #include <inttypes.h>

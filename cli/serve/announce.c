@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the page's address when farcalld is ready. farcalld reports this to its service
-// manager (sd_notify); if there is none, a process of ours takes that place. This process
-// is detached, and ends after the report, or with farcalld. It accepts reports only from
-// the process that started it, because any program of this machine may send to its
-// socket.
+// Prints the page's address when farcalld is ready. farcalld reports that to its service
+// manager (sd_notify). If there is none, this file starts a process that acts as one.
+// That process is detached, and ends after the report or together with farcalld. It
+// accepts reports only from the process that started it, because any program of this
+// machine may send to its socket.
 #include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>

@@ -157,8 +157,8 @@ static bool has_changed(const making_t *making) {
   return strcmp(state, making->state) != 0 || strcmp(key, making->key) != 0;
 }
 
-// Gives the folder the name of the entry. If that exists, it is damaged, or was made
-// meanwhile on a file system without locks.
+// Renames the folder `made` to the entry. An entry that already exists is damaged, or was
+// made meanwhile on a file system without locks.
 static int publish(const making_t *making, const char *made) {
   fc_error_t err;
   struct stat info;

@@ -49,7 +49,7 @@ static bool is_safe(const struct stat *info) {
          (info->st_uid == 0 && !(info->st_mode & (S_IWGRP | S_IWOTH)));
 }
 
-// Hashes a file of this user or root that is no link. False: see errno.
+// Hashes a file of this user or root that is not a link. False: see errno.
 static bool hash_file(const char *path, char out_hex[HEX + 1]) {
   struct stat info;
   fc_sha256_t hash;

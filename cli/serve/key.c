@@ -118,8 +118,8 @@ static bool read_length(fc_str_t *rest, size_t *out) {
   return false;
 }
 
-// ONNX may have weights in other files, whose names it contains: key 1 of an entry is
-// "location", its value 2 the path, relative to the model's folder.
+// Adds the files with weights of an ONNX model. The model contains their names: field 1
+// of an entry is "location", field 2 the path, relative to the model's folder.
 static void add_outside(fc_sha256_t *hash, fc_arena_t *arena, const char *path,
                         fc_str_t bytes) {
   static const char kMark[] = "\x0A\x08location\x12";

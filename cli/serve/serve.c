@@ -79,7 +79,8 @@ static int add_file(serve_t *serve, const char *path) {
   return fc_complain(FC_EXIT_DATA, "%s: this is %s", path, text);
 }
 
-// Decides only by the name, as farcalld chooses files in folders.
+// Returns the use of a file. Only its name counts, as when farcalld chooses files in a
+// folder.
 static fc_file_use_t use_of(const char *path) {
   const fc_file_kind_t *kind = fc_file_kind_named(fc_str(path));
   return kind ? kind->use : FC_FILE_DATA;

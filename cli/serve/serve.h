@@ -7,7 +7,7 @@
 #include "cli.h"
 
 // Gives the module that the source at `path` compiles to: from the cache if the same
-// source was compiled before, else compiled now, which is reported on standard error.
+// source was compiled before. Otherwise compiles it now, and says so on standard error.
 // Returns an exit code, after a complaint if it isn't 0.
 int fc_serve_module(const fc_args_t *args, const char *path,
                     const char **out_module);

@@ -80,8 +80,8 @@ static bool read_strides(const Py_buffer *view, int64_t *strides,
   return true;
 }
 
-// An argument that the function writes to is copied: the caller's array stays unchanged,
-// and the written copy is a result.
+// Copies an argument that the function writes to: the caller's array stays unchanged, and
+// the written copy is a result.
 static bool copy_tensor(fc_py_part_t *part, fc_tensor_t *tensor) {
   size_t count, size;
   if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,

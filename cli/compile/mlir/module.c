@@ -47,8 +47,8 @@ static fc_status_t read_attrs(fc_reading_t *reading, fc_mlir_value_t *value,
   return read_dims(reading, value, fc_attr_find(attrs, FC_STR("farcall.dims")));
 }
 
-// Reads values: types from `types`, attribute dictionaries from `attrs` ("[{…},
-// …]" or empty).
+// Reads values: their types from `types`, and their attribute dictionaries from `attrs`,
+// which is "[{…}, …]" or empty.
 static fc_status_t read_values(fc_reading_t *reading, fc_str_t types,
                                fc_str_t attrs, fc_mlir_value_t **out_values,
                                size_t *out_count) {
