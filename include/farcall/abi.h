@@ -21,8 +21,8 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// How many values the flat call has, if the caller knows these numbers from a
-// better source than the text.
+// The numbers of values in the flat call, if the caller knows them from a better source
+// than the text.
 #define FC_COUNT_UNKNOWN (-1)
 typedef struct fc_raw_counts_t {
   int32_t arguments;  // FC_COUNT_UNKNOWN: the text's count is used
@@ -70,12 +70,12 @@ typedef struct fc_sip_visitor_t {
 fc_status_t fc_sip_visit(fc_str_t text, fc_sip_side_t side,
                          const fc_sip_visitor_t *visitor,
                          fc_error_t *err) FC_MUST_CHECK;
-// One side as indented text, as IREE itself prints it: "=raw(0),\n".
+// Writes one side as indented text, as IREE itself prints it: "=raw(0),\n".
 fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
                               fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 
-// `raw` is the text of attribute `f`, which has the types of the leaves. If it
-// is empty, the leaves are UNKNOWN.
+// Parses a whole signature. `raw` is the text of attribute `f`, which has the types of
+// the leaves. If `raw` is empty, the leaves are UNKNOWN.
 fc_status_t fc_sip_parse(fc_str_t text, fc_str_t raw, fc_raw_counts_t counts,
                          fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_sip_mangle(const fc_signature_t *signature, fc_sink_t *sink,

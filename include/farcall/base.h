@@ -297,7 +297,7 @@ void *fc_arena_alloc_array(fc_arena_t *arena, size_t count,
 void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
                    size_t size);
 // Makes the newest allocation `size` bytes long, without moving it. False if there is
-// no room behind it, if something else was allocated after it, or if the arena's limit
+// no room after it, if something else was allocated after it, or if the arena's limit
 // does not allow the new size.
 bool fc_arena_extend(fc_arena_t *arena, void *memory, size_t old_size,
                      size_t size) FC_MUST_CHECK;

@@ -197,8 +197,9 @@ fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
 // has run since.
 fc_status_t fc_call_get(const fc_call_t *call, const char *path,
                         fc_tensor_t *out_tensor, fc_error_t *err);
-// The result at `path` as a value of any kind, borrowed as by fc_call_get. For an item
-// of a list, here and in fc_call_get, the path ends with the item's index: "boxes/3".
+// The result at `path` as a value of any kind. The value is borrowed until the instance
+// runs a call, or fc_call_end. For an item of a list, here and in fc_call_get, the path
+// ends with the item's index: "boxes/3".
 fc_status_t fc_call_get_value(const fc_call_t *call, const char *path,
                               const fc_value_t **out_value, fc_error_t *err);
 // Releases the results now instead of at the next run. Idempotent.

@@ -28,7 +28,7 @@ typedef struct fc_limits_t {
   size_t arena_size;       // bytes of request memory beside tensors
   uint32_t json_depth;     // a frame takes more than 128 as 128
   uint32_t json_keys;      // of one object
-  uint32_t tensors;        // and byte strings of one call; 0: no limit
+  uint32_t tensors;        // tensors and byte strings of one call; 0: no limit
 } fc_limits_t;
 // The defaults in the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64
 // MiB, 64, 4096, 2^18.
@@ -47,8 +47,8 @@ typedef struct fc_placer_t {
   // Keeps the first `size` bytes of the newest block, which was placed with
   // `placed` bytes, and gives back the rest.
   void (*commit)(void *context, void *memory, size_t placed, size_t size);
-  // Gives the newest block, which has `placed` bytes, `size` bytes, or makes a new block
-  // of that size that begins with the first `used` bytes of the old one. Returns NULL
+  // Makes the newest block, of `placed` bytes, `size` bytes long; or makes a new block of
+  // `size` bytes that begins with the first `used` bytes of the old one. Returns NULL
   // when out of memory, and then the block is unchanged. The member itself may be NULL.
   void *(*extend)(void *context, void *memory, size_t placed, size_t used,
                   size_t size);

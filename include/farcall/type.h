@@ -169,12 +169,13 @@ typedef enum fc_role_t {
   // be static, or a named one that an IN or INOUT argument has too; otherwise the
   // function is not callable.
   FC_ROLE_OUT,
-  FC_ROLE_INOUT,      // the client sends it, its final contents are a result
+  FC_ROLE_INOUT,      // the client sends it; its final contents are a result
   FC_ROLE_TRANSIENT,  // scratch memory, which farcall supplies
   FC_ROLE_WAIT_FENCE,
   FC_ROLE_SIGNAL_FENCE,
   FC_ROLE_STORAGE,  // memory that a result will be in, which farcall supplies
-  FC_ROLE_SCRATCH,  // the client sends it, what the function writes there is lost
+  FC_ROLE_SCRATCH,  // the client sends it; what the function writes there is
+                    // lost
   FC_ROLE_STATE,  // kept from call to call (fc_state_decl_t); of a result, too
 } fc_role_t;
 
@@ -182,7 +183,7 @@ typedef enum fc_role_t {
 static inline bool fc_role_is_sent(uint8_t role) {
   return role == FC_ROLE_IN || role == FC_ROLE_INOUT || role == FC_ROLE_SCRATCH;
 }
-// True when the final contents of such an argument are a result.
+// True when the final contents of an argument of this role are a result.
 static inline bool fc_role_is_answered(uint8_t role) {
   return role == FC_ROLE_OUT || role == FC_ROLE_INOUT;
 }
@@ -190,7 +191,7 @@ static inline bool fc_role_is_answered(uint8_t role) {
 typedef struct fc_param_t {
   fc_text_ref_t name;  // size 0: by position only
   uint32_t type;       // node
-  uint8_t role;        // fc_role_t; of a result IN, or STATE: it is no answer
+  uint8_t role;        // fc_role_t; of a result IN, or STATE if it is not sent
   bool keyword;        // may be given by name
   bool certain;        // the role was declared, or the compiler made it
   int32_t raw_index;   // place in the flat call; FC_RAW_NONE when the leaves
@@ -209,8 +210,9 @@ typedef struct fc_state_decl_t {
   uint32_t argument;  // a TENSOR, or a SCALAR if there is a result
   uint32_t result;  // FC_STATE_IN_PLACE: the function writes into the argument
   uint32_t
-      dims;  // first entry in fc_signature_t.dims: the shape of its first zeros
-  bool survives;  // it may go over to another version of the module
+      dims;  // first entry in fc_signature_t.dims: the shape of the initial
+             // zeros
+  bool survives;  // another version of the module may take the value over
 } fc_state_decl_t;
 
 #define FC_STATE_IN_PLACE UINT32_MAX
@@ -425,7 +427,7 @@ fc_status_t fc_signature_print_json(const fc_signature_t *signature,
 // `[name]`.
 fc_status_t fc_signature_print_text(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
-// Writes one type as in the text form.
+// Writes one type as fc_signature_print_text does.
 fc_status_t fc_type_print_text(const fc_signature_t *signature, uint32_t node,
                                fc_sink_t *sink, fc_error_t *err);
 
