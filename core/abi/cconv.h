@@ -11,7 +11,7 @@
 
 #define FC_CCONV_SPAN 'C'
 
-// A checked string, taken apart. The texts point into it.
+// A checked calling-convention string, taken apart. The texts point into the string.
 typedef struct fc_cconv_t {
   fc_str_t text;
   fc_str_t arguments;  // items, to be read with fc_cconv_next
@@ -21,8 +21,8 @@ typedef struct fc_cconv_t {
   bool variadic;  // has a span, which only an import may have
 } fc_cconv_t;
 
-// Checks a string and takes it apart; "" has no arguments and no results. The
-// error is FC_CODE_ABI_METADATA with the byte offset.
+// Checks a calling-convention string and takes it apart. The empty string has no
+// arguments and no results. The error is FC_CODE_ABI_METADATA with the byte offset.
 fc_status_t fc_cconv_parse(fc_str_t text, fc_cconv_t *out_cconv,
                            fc_error_t *err);
 

@@ -14,14 +14,14 @@ typedef struct reader_t {
   fc_str_t text;
   size_t at;
   const fc_cconv_t *cconv;  // NULL: nothing to compare with
-  fc_str_t registers;       // of the side being read: those left
+  fc_str_t registers;       // of the side being read: those not yet compared
   bool results;             // which side
   uint32_t index;           // of the item being read
   char warning[240];
   fc_error_t *err;
 } reader_t;
 
-// One `%name: type {attributes}`.
+// One argument or result, written as `%name: type {attributes}`.
 typedef struct item_t {
   fc_str_t name;
   fc_str_t type_text;
@@ -178,7 +178,7 @@ static const char *registers_of(const fc_mlir_type_t *type) {
   return info->class_ == FC_DTYPE_CLASS_FLOAT ? "i" : NULL;
 }
 
-// Prints "argument 1 ('x')".
+// Prints an item for an error message, for example: argument 1 ('x').
 static void item_print(const reader_t *reader, const item_t *item, char *out,
                        size_t capacity) {
   char shown[80];
@@ -289,7 +289,7 @@ static void refuse(reader_t *reader, const item_t *item, const char *why) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// Refuses the function when a client cannot send such an argument or get such a result. A
+// Refuses the function when a client cannot send this argument or get this result. A
 // result of a dialect's type is allowed: the call fails only if the result is not null.
 static void check_callable(reader_t *reader, const item_t *item,
                            uint32_t node) {
@@ -334,7 +334,7 @@ static fc_status_t add_item(reader_t *reader, item_t *item) {
 }
 
 // ---------------------------------------------------------------------------
-// The line
+// The declaration
 
 // Reads the items up to the ')'.
 static fc_status_t read_side(reader_t *reader, fc_str_t registers,

@@ -14,10 +14,10 @@
 
 // Adds name, source, async, cconv, arguments and results to an empty builder; each
 // argument and result is one raw value. With a `cconv`, each type must fit its
-// register; where the compiler narrowed a float or an index, the module's type is
-// taken, with a warning. A failure means that the text is not a declaration
-// (FC_CODE_ABI_METADATA with the byte offset), never that the module is bad: reset the
-// builder and go on with the next source.
+// register. Where the compiler narrowed a float or an index, the argument or result gets
+// the type that the module uses, and the signature a warning. A failure means that the
+// text is not a declaration (FC_CODE_ABI_METADATA with the byte offset), never that the
+// module is bad: reset the builder and go on with the next source.
 fc_status_t fc_declaration_build(fc_builder_t *builder, fc_str_t text,
                                  const fc_cconv_t *cconv, fc_error_t *err);
 

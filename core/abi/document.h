@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads JSON documents that people write about a module. This file has what the
-// readers of their two forms (sidecar.c, names.c) share. Each type of member
+// Reads JSON documents that people write about a module. There are two forms of them,
+// which sidecar.c and names.c read; this file has what both share. Each type of member
 // has its function. Every fault is FC_CODE_ABI_METADATA and names its place as
 // a JSON pointer. One thread, at load.
 #ifndef FARCALL_CORE_ABI_DOCUMENT_H_
@@ -11,11 +11,11 @@
 
 #include "abi/names.h"
 
-// The kind of description that the document says it is.
+// The form of the document, as its member "abi" names it.
 typedef enum fc_doc_abi_t {
   FC_DOC_ABI_UNSAID,
   FC_DOC_ABI_MEMREF,  // the types of a native module
-  FC_DOC_ABI_MODULE,  // names for what the module says itself
+  FC_DOC_ABI_MODULE,  // names for what the module says about itself
 } fc_doc_abi_t;
 
 typedef struct fc_doc_t {
@@ -26,7 +26,7 @@ typedef struct fc_doc_t {
   // The place that the reader has reached, for messages.
   const char *whose;      // written before the place; NULL: nothing
   int64_t function;       // its place in "functions", -1: in none
-  const char *functions;  // another list than "functions"; NULL: that one
+  const char *functions;  // the name of the list in use; NULL: "functions"
   const char *list;       // "args" or "results", NULL: in neither
   size_t item;
 } fc_doc_t;
@@ -71,9 +71,10 @@ fc_status_t fc_doc_choice(const fc_doc_t *doc, yyjson_val *object,
 fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
                          const char *key, size_t limit,
                          yyjson_val **out) FC_MUST_CHECK;
-// Reads one entry of "dims" (a size, a name or null) for dim `index`, which is
-// `have` so far. *out becomes the new dim; null leaves it unchanged. Fails when
-// the dim has a size already and the entry is a name or another size.
+// Reads one entry of "dims" (a size, a name or null) for dim `index`. `have` is the dim
+// that the type has without the entry. *out becomes the new dim; null leaves it
+// unchanged. Fails when the dim has a size already and the entry is a name or another
+// size.
 fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t have, fc_builder_t *builder,
                        int64_t *out) FC_MUST_CHECK;

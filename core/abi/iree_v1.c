@@ -45,7 +45,7 @@ typedef struct v1_t {
   fc_error_t *err;
   uint32_t depth;
   level_t levels[FC_TYPE_DEPTH_MAX];
-  // Facts about the argument being read.
+    // About the argument being read.
   bool in_arguments;
   fc_str_t name;  // of a `named` record, still escaped
   bool is_named;
@@ -107,8 +107,8 @@ static bool is_unknown(fc_str_t text) {
   return fc_str_equal(text, FC_STR("unknown"));
 }
 
-// Marks a leaf whose type the grammar has but farcall does not. Unless the module
-// itself gives the leaf a type, the function is listed but not callable.
+// Marks a leaf whose type is in the grammar but is none of farcall's types. Unless the
+// module itself gives the leaf a type, the function is listed but not callable.
 static void mark_odd(v1_t *v1, uint32_t node) {
   fc_type_t *type = fc_builder_at(v1->builder, node);
   if (type) type->flags |= FC_TYPE_ODD;
@@ -452,15 +452,15 @@ static fc_status_t read_document(v1_t *v1, sides_t *sides) {
     }
   }
   fc_json_token_t token;
-  FC_TRY(next(v1, &token));  // finds bytes behind the object
+  FC_TRY(next(v1, &token));  // finds bytes after the object
   if (!sides->seen[0]) return fail_here(v1, "member \"a\" is missing");
   if (!sides->seen[1]) return fail_here(v1, "member \"r\" is missing");
   return FC_OK;
 }
 
-// Finds the place of the only result. The writers inline a single compound result: the
-// function returns its children one by one. If the number of values that the function
-// returns is not the record's number of children, it returns the compound itself.
+// Finds out how the only result is returned. The writers of V1 inline a single compound:
+// then the function returns its children one by one. If the number of returned values is
+// not the number of children, the function returns the compound itself.
 static fc_status_t place_only_result(v1_t *v1, const sides_t *sides,
                                      int32_t known, bool one_list,
                                      uint32_t *out_raw_count) {

@@ -7,13 +7,13 @@
 
 #include "farcall/abi.h"
 
-// Like fc_v1_parse. But with `one_list` a single structure of one slot is not taken as
-// inlined: the function returns the structure itself, as a list of one. This is for
-// functions whose only result may be a list.
+// Does the same as fc_v1_parse. But with `one_list` a single structure that has one child
+// is not taken as inlined: the function returns the structure itself, as a list of one.
+// Use `one_list` for functions whose only result may be a list.
 fc_status_t fc_v1_read(fc_str_t text, fc_raw_counts_t counts, bool one_list,
                        fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 
-// True for a word of the grammar, i[0-9]+ or f[0-9]+, whatever its width.
+// True for i or f with digits after it, such as i24, even if there is no such type.
 bool fc_v1_is_numbered(fc_str_t text);
 
 #endif  // FARCALL_ABI_IREE_V1_H_

@@ -29,7 +29,7 @@ static fc_status_t put_text(const writer_t *writer, fc_text_ref_t text) {
 }
 
 // Writes the record of a number type. An integer is written with its width only; an
-// index has the width of a register. Of the floats V1 has only the four below.
+// index has the width of a register. V1 has only four floats, those below.
 static fc_status_t put_dtype(const writer_t *writer, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   char text[16];
@@ -70,7 +70,7 @@ static fc_status_t put_type_dims(const writer_t *writer,
                   fc_signature_dims(writer->signature, type));
 }
 
-// Writes the record of a number type that farcall does not have, by its spelling.
+// Writes a number type that farcall does not have as it is spelled in the source.
 static fc_status_t put_word(const writer_t *writer, fc_str_t word) {
   if (!fc_v1_is_numbered(word)) word = FC_STR("unknown");
   return fc_json_write_string(writer->sink, word, writer->err);
@@ -88,9 +88,9 @@ static fc_status_t put_tensor(const writer_t *writer, const fc_type_t *type) {
   return put_type_dims(writer, type);
 }
 
-// Writes a type that has no place in the tree. An integer is written with its width, an
-// array with its dims and its elements' width. A type without a width becomes
-// "unknown".
+// Writes a type for which the type tree has no kind of node. An integer is written with
+// its width, an array with its dims and its elements' width. A type without a width
+// becomes "unknown".
 static fc_status_t put_opaque(const writer_t *writer, fc_str_t text) {
   fc_mlir_type_t type;
   if (fc_mlir_type_parse(text, &type, NULL) != FC_OK || type.odd) {

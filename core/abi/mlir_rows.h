@@ -15,8 +15,8 @@
 bool fc_mlir_rows_are_in_registers(fc_dtype_t dtype, int32_t rank,
                                    const int64_t *dims);
 
-// True for vectors that lie in a memref as their elements would. If not, `out_why`
-// becomes the reason.
+// True for vectors whose bytes in a memref are those of an array of their elements. If
+// not, `out_why` becomes the reason.
 bool fc_mlir_rows_are_elements(fc_dtype_t dtype, int32_t rank,
                                const int64_t *dims,
                                char out_why[FC_MLIR_ROWS_TEXT]);

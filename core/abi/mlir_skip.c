@@ -33,7 +33,7 @@ const char *fc_mlir_skip(fc_str_t text, size_t *at, const char *stops) {
     }
     char next = *at + 1 < text.size ? text.data[*at + 1] : '\0';
     if ((c == '-' && next == '>') || (c == '>' && next == '=')) {
-      (*at)++;  // an arrow or a comparison closes nothing
+      (*at)++;  // the '>' of an arrow or a comparison closes no bracket
       continue;
     }
     const char *bracket = c ? strchr(brackets, c) : NULL;

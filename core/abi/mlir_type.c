@@ -133,7 +133,7 @@ static void refuse(fc_mlir_type_t *type, fc_str_t about, const char *why) {
 // ---------------------------------------------------------------------------
 // Scalars
 
-// Floats that MLIR has and farcall's table does not have.
+// Floats that MLIR has, but farcall has not.
 static const char *const other_floats[] = {"f80", "f128", "tf32"};
 
 // The width of `iN`, `siN` or `uiN`; 0 when the word has another form, or when MLIR has
@@ -352,7 +352,7 @@ static void add_dense_strides(fc_mlir_type_t *type) {
   type->strided = true;
 }
 
-// Reads the layout that the specification of the calling convention writes:
+// Reads the layout in the form that the specification of the calling convention uses:
 // `offset: o`, then maybe `, strides: [s, …]`. The first word was already read.
 static fc_status_t read_bare_layout(reader_t *reader, fc_mlir_type_t *type) {
   FC_TRY(read_offset(reader, type));
@@ -395,7 +395,8 @@ static bool read_words(reader_t *reader, const char brackets[2],
   return true;
 }
 
-// Adds to a stride or an offset.
+// Adds `value` to a stride or an offset. A dynamic part makes the sum dynamic. False if
+// the sum overflows.
 static bool add_part(int64_t *part, int64_t value) {
   if (*part == FC_STRIDE_DYNAMIC || value == FC_STRIDE_DYNAMIC) {
     *part = FC_STRIDE_DYNAMIC;
@@ -434,7 +435,7 @@ static bool read_product(reader_t *reader, const words_t *dims,
 }
 
 // Reads a map that is a sum of products: affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>.
-// False for any other map: strides cannot express it.
+// False for any other map, because strides cannot express it.
 static bool read_linear_map(fc_str_t text, fc_mlir_type_t *type) {
   reader_t reader = {.text = text};
   words_t dims, symbols = {.count = 0};
@@ -483,7 +484,7 @@ static void read_map(fc_str_t text, fc_mlir_type_t *type) {
                : "this layout or memory space is not supported");
 }
 
-// True for `0` with or without an integer type: `0 : i64`.
+// True for the text `0`, also with an integer type after it: `0 : i64`.
 static bool is_default_space(fc_str_t text) {
   reader_t reader = {.text = text};
   if (!accept(&reader, '0')) return false;
@@ -526,7 +527,7 @@ static fc_status_t read_shaped(reader_t *reader, fc_mlir_type_t *type) {
   FC_TRY(read_dims(reader, type));
   FC_TRY(read_element(reader, type));
   if (type->form == FC_MLIR_MEMREF) {
-    type->rank -= type->inner;  // a layout has no dims of vectors
+    type->rank -= type->inner;  // dims of vectors are not part of the layout
     FC_TRY(read_memref_tail(reader, type));
     type->rank += type->inner;
     if (type->inner && type->strided) {

@@ -21,7 +21,7 @@ typedef enum fc_mlir_form_t {
 
 // One type, taken apart. Texts point into the source.
 typedef struct fc_mlir_type_t {
-  fc_str_t text;  // its own spelling
+  fc_str_t text;  // the type as it is spelled in the source
   fc_mlir_form_t form;
   // The type of the scalar or of the elements; NONE when farcall has no such type.
   fc_dtype_t dtype;
@@ -47,9 +47,9 @@ fc_status_t fc_mlir_type_parse(fc_str_t text, fc_mlir_type_t *out_type,
 // Adds the node of a type that is not a TUPLE, and returns it.
 uint32_t fc_mlir_type_node(fc_builder_t *builder, const fc_mlir_type_t *type);
 
-// Adds the tree of one type: memref and tensor become TENSOR (a memref and an
-// encoded tensor keep their spelling as text), vector VECTOR, tuple a TUPLE of its
-// members, scalars SCALAR, none NULL, everything without a place in the tree OPAQUE.
+// Adds the tree of one type. A memref or a tensor becomes a TENSOR (a memref and an
+// encoded tensor keep their spelling as text), a vector a VECTOR, a tuple a TUPLE of its
+// members, a scalar a SCALAR, none a NULL, and every other type an OPAQUE.
 fc_status_t fc_mlir_type_build(fc_builder_t *builder, fc_str_t text,
                                uint32_t *out_node, fc_error_t *err);
 

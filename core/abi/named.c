@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Twins are found by sorting: afterwards equal names stand beside each other.
+// Finds equal names by sorting: afterwards they stand beside each other.
 #include "abi/named.h"
 
 #include <stdlib.h>

@@ -165,7 +165,8 @@ static fc_status_t apply_dims(applying_t *at, yyjson_val *object,
   yyjson_val *entry = yyjson_arr_get_first(dims);
   for (int i = 0; i < type->rank; i++) {
     const int64_t *have = fc_builder_get_dims(at->builder, node);
-    if (!have) return FC_OK;  // the builder failed and will say so
+    if (!have) return FC_OK;  // the builder failed: fc_signature_build returns
+                              // the error
     const int64_t before = have[i];
     int64_t dim;
     FC_TRY(fc_doc_dim(&at->doc, entry, i, before, at->builder, &dim));
@@ -309,7 +310,7 @@ static fc_status_t apply_doc(applying_t *at, yyjson_val *function) {
 static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
   stand_at(&at->doc, entry->list, entry->number);
   entry->used = true;
-  if (describes(entry)) return FC_OK;  // the signature was made of it
+  if (describes(entry)) return FC_OK;  // the signature was made from this entry
   FC_TRY(apply_doc(at, entry->value));
   FC_TRY(apply_arguments(at, entry->value));
   FC_TRY(apply_results(at, entry->value));

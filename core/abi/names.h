@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names for what a module says about itself: a `model.farcall.json` whose "abi" is
-// "module" names arguments, and dims that must be equal in every call. The document is
-// read when a module is opened, then applied to each signature as it is built, wherever
-// the signature's types came from. A list "sizes" names what sizes.h publishes. Any
-// thread; the format is in docs/abi.md.
+// Reads names that are added to what a module says about itself. A `model.farcall.json`
+// whose "abi" is "module" names arguments, and dims that must be equal in every call. The
+// document is read when a module is opened, then applied to each signature as it is
+// built, wherever the signature's types came from. Its list "sizes" names the functions
+// that sizes.h makes. Any thread; the format is in docs/abi.md.
 #ifndef FARCALL_CORE_ABI_NAMES_H_
 #define FARCALL_CORE_ABI_NAMES_H_
 
@@ -33,13 +33,14 @@ typedef struct fc_names_t {
   fc_str_t so_sha256;        // 64 hex digits, or empty
   fc_name_entry_t *entries;  // sorted by function, number
   size_t count;
-  void *document;  // what the texts point into
+  void *document;  // owns the texts
 } fc_names_t;
 
-// Reads a document of this form. One of the other form (types for a native module) is
-// FC_NOT_FOUND, and `err` stays as it was. A document that does not say its form is
-// read as this form if `unsaid`, and is FC_NOT_FOUND if not. FC_CODE_ABI_METADATA
-// names the place of a fault as a JSON pointer. Nothing points into `json` afterwards.
+// Reads a document of this form. For a document of the other form (types for a native
+// module) it returns FC_NOT_FOUND, and `err` stays as it was. So it does for a document
+// that does not say its form, unless `unsaid`: then the document is read as this form.
+// FC_CODE_ABI_METADATA names the place of a fault as a JSON pointer. Nothing points into
+// `json` afterwards.
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names,
                            fc_error_t *err) FC_MUST_CHECK;
@@ -51,9 +52,9 @@ fc_status_t fc_names_parse_list(fc_str_t json, fc_names_list_t which,
                                 fc_error_t *err) FC_MUST_CHECK;
 void fc_names_destroy(fc_names_t *names);  // NULL is allowed
 
-// Gives the builder the types, and the "doc", that the document's list of functions has
-// for `function`. FC_NOT_FOUND when the list has no types for it; `err` stays as it
-// was. Texts are copied.
+// Gives the builder the types and the "doc" of `function` from the document's list of
+// functions. FC_NOT_FOUND when the list has no types for it; `err` stays as it was.
+// Texts are copied.
 fc_status_t fc_names_describe(const fc_names_t *names, fc_str_t function,
                               fc_builder_t *builder,
                               fc_error_t *err) FC_MUST_CHECK;

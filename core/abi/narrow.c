@@ -15,8 +15,8 @@ static bool same_text(const fc_signature_t *a, fc_text_ref_t x,
   return fc_str_equal(fc_signature_text(a, x), fc_signature_text(b, y));
 }
 
-// By name of a sized dim of the outer signature: the dim that the inner signature has
-// at the first place where the sized dim stands; NOWHERE if no place was found.
+// For each name of a sized dim of the outer signature: the dim of the inner signature at
+// the first place where the sized dim stands. NOWHERE: no such place was found.
 #define NOWHERE INT64_MIN
 typedef struct counterparts_t {
   int64_t dims[FC_DIM_NAMES_MAX];
@@ -78,9 +78,9 @@ static const fc_type_t *find_child(const fc_signature_t *inner,
   return NULL;
 }
 
-// True when each value of the type `inner` is one of the type `outer`. The sizes that
-// dims may have together are not compared. Notes what the sized dims of `outer` are in
-// `inner`; `found` may be NULL.
+// True when each value of the type `inner` is also a value of the type `outer`. It does
+// not compare which sizes dims may have together. It notes in `found` (may be NULL) which
+// dims of `inner` stand where `outer` has sized dims.
 static bool is_within(tree_t inner, tree_t outer, counterparts_t *found) {
   const fc_type_t *places[FC_TYPE_DEPTH_MAX + 1] = {0};
   fc_walk_t walk;
@@ -110,7 +110,7 @@ static bool is_within(tree_t inner, tree_t outer, counterparts_t *found) {
 }
 
 // Fails because the types of an argument or result differ. The message names the
-// argument or result and has both types; "expected" is the type that callers know.
+// argument or result and both types; "expected" is the type of the old function.
 static fc_status_t differ(const char *what, uint32_t position, tree_t before,
                           tree_t after, fc_error_t *err) {
   fc_text_t texts[2];
@@ -151,8 +151,8 @@ static bool same_use(const fc_signature_t *before, const fc_param_t *a,
          (!named || (b->keyword && same_text(before, a->name, after, b->name)));
 }
 
-// True when `after` takes a call of the sizes in row `row` of `before` (of the fixed
-// sizes, if `before` has no rows): it has a row of these sizes, or may batch.
+// True when `after` accepts a call of the sizes in row `row` of `before` (of the fixed
+// sizes, if `before` has no rows), because it has a row of these sizes, or may batch.
 static bool has_row(const fc_signature_t *before, uint32_t row,
                     const fc_signature_t *after, const counterparts_t *found) {
   const int64_t *sizes = before->sizes;
@@ -174,7 +174,7 @@ static bool has_row(const fc_signature_t *before, uint32_t row,
   return false;
 }
 
-// True when `after` takes all sizes that `before` takes.
+// True when `after` accepts all sizes that `before` accepts.
 static bool keeps_sizes(const fc_signature_t *before,
                         const fc_signature_t *after,
                         const counterparts_t *found) {

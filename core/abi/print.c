@@ -160,7 +160,7 @@ static fc_status_t text_shaped(const fc_signature_t *signature,
   FC_TRY(put(sink, kind_names[type->kind], err));
   FC_TRY(put(sink, "<", err));
   FC_TRY(text_dims(signature, type, names, sink, err));
-  if (type->kind == FC_TYPE_REFARRAY) return FC_OK;  // its item follows
+  if (type->kind == FC_TYPE_REFARRAY) return FC_OK;  // its elements follow
   FC_TRY(text_dtype(signature, type, sink, err));
   FC_TRY(text_layout(signature, type, sink, err));
   return put(sink, ">", err);
@@ -353,7 +353,7 @@ fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
   return FC_OK;
 }
 
-// " where [batch] is 1, 8 or 32"
+// Writes, for example: " where [batch] is 1, 8 or 32".
 static fc_status_t text_sizes(const fc_signature_t *signature, fc_sink_t *sink,
                               fc_error_t *err) {
   if (!signature->size_count) return FC_OK;
@@ -443,7 +443,7 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
                               const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   if (type->dtype == FC_DTYPE_NONE) {
-    // The source has no known element type here: null, or an unknown word.
+        // The source says null here, or a word that is no element type.
     const fc_str_t word = fc_signature_text(signature, type->text);
     if (!word.size) return put(sink, ",\"dtype\":null", err);
     return json_text(sink, ",\"dtype\":", word, err);
@@ -451,7 +451,7 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
   return json_text(sink, ",\"dtype\":", fc_str(dtype_name(type)), err);
 }
 
-// Writes a node up to its children. Of a leaf it writes all except the raw index and
+// Writes a node except its children. Of a leaf it writes all but the raw index and
 // the closing brace.
 static fc_status_t json_open(const fc_signature_t *signature,
                              const fc_type_t *type, fc_sink_t *sink,
@@ -485,7 +485,7 @@ static fc_status_t json_open(const fc_signature_t *signature,
   }
 }
 
-// Writes the part between the children of a node and its raw index or closing brace.
+// Writes what follows the children of a node, before its raw index or closing brace.
 static fc_status_t json_close(const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   switch (type->kind) {

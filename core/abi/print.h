@@ -15,7 +15,7 @@ const char *fc_type_kind_name(fc_type_kind_t kind);  // "tensor"
 const fc_type_t *fc_signature_root(const fc_signature_t *signature);
 
 // Walks through the arguments as callers see them: those of a root_tree
-// signature are the children of its root. A zeroed one stands before the first
+// signature are the children of its root. A zeroed fc_argument_t stands before the first
 // argument.
 typedef struct fc_argument_t {
   fc_param_t param;
@@ -23,8 +23,8 @@ typedef struct fc_argument_t {
   bool started;
 } fc_argument_t;
 bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at);
-// The next of the results that are in the answer of a call: the one after `result`, or
-// the first if `result` is NULL. NULL at the end.
+// Returns the result after `result`, or the first if `result` is NULL, of those that are
+// in the answer of a call. NULL at the end.
 const fc_param_t *fc_result_next(const fc_signature_t *signature,
                                  const fc_param_t *result);
 // True when a function can write into an argument of this type, so that the
@@ -49,12 +49,14 @@ static inline bool fc_dim_is_sized(const fc_signature_t *signature,
   return signature->size_count && fc_dim_is_named(dim) &&
          signature->sizes[fc_dim_name(dim)] >= 0;
 }
-// The batch attribute of a function that stands for several, which differ only in their
-// number of rows. It says whether a row's answer depends on the other rows: "unproved";
-// "exact" or "approximate", which are proved; or "off: " and why not. If it is proved,
-// a call may have any number of rows.
+// An attribute of a function that stands for several functions, which differ only in
+// their number of rows. It tells whether a row's answer depends on the other rows.
+// "exact" or "approximate": it is proved that the answer does not depend on them, so a
+// call may have any number of rows. "unproved": not known yet. "off: " and a reason: rows
+// are not batched.
 #define FC_BATCH_ATTR "batch"
-// How long calls wait for others, where anybody said so.
+// The attribute that tells how long calls wait for others to be batched with. It is set
+// only if the sidecar says so.
 #define FC_BATCH_DELAY_ATTR "max_queue_delay_microseconds"
 #define FC_BATCH_DELAY_MAX 1000000
 #define FC_BATCH_UNPROVED "unproved"
@@ -62,15 +64,15 @@ static inline bool fc_dim_is_sized(const fc_signature_t *signature,
 #define FC_BATCH_APPROXIMATE "approximate"
 #define FC_BATCH_OFF "off: "
 bool fc_signature_batches(const fc_signature_t *signature);
-// False when the function does not batch, or is known not to.
+// False when the function does not batch, or must not.
 bool fc_signature_may_batch(const fc_signature_t *signature);
 // Prints the sizes of a row, "8" or "1x16". With NULL as `row`, prints the
 // names of the sizes, "[batch]" or "[m]x[n]".
 fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
                                      const int64_t *row, fc_sink_t *sink,
                                      fc_error_t *err);
-// Prints the sizes of all rows: "1, 8 or 32". If the function batches, "1 or more, by "
-// stands before them.
+// Prints the sizes of all rows: "1, 8 or 32". If the function batches, it prints "1 or
+// more, by " before the sizes.
 fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 

@@ -4,8 +4,8 @@
 // with element type and dims, a scalar, or an opaque reference.
 //   sig  := I(item*) R(item*)
 //   item := 'B'(t? d*) | 'S'(t?) | 'O'() | 'U'()
-// `t` and `d` come in any order and the last `t` wins, as in IREE. IREE writes
-// 'U' but refuses to read it; here it reads as unknown. Any thread.
+// `t` and `d` come in any order and the last `t` counts, as in IREE. IREE writes
+// 'U' but refuses to read it; here 'U' reads as unknown. Any thread.
 #include "abi/sip.h"
 #include "abi/span.h"
 #include "json/writer.h"
@@ -15,7 +15,7 @@ typedef struct scalar_code_t {
   const char *text;
 } scalar_code_t;
 
-// The index is the code after 't'.
+// The index in this table is the number after 't'.
 static const scalar_code_t kScalars[] = {
     {FC_DTYPE_F32, "float32"}, {FC_DTYPE_F16, "float16"},
     {FC_DTYPE_F64, "float64"}, {FC_DTYPE_BF16, "bfloat16"},
@@ -143,8 +143,8 @@ fc_status_t fc_raw_parse(fc_str_t text, fc_builder_t *builder,
 // ---------------------------------------------------------------------------
 // Writing
 
-// The type that compilers wrote for an integer without a sign, an index or a boolean:
-// the signed type of the same width, for a boolean that of one byte.
+// Returns the type that compilers wrote for an integer without a sign, an index or a
+// boolean: the signed type of the same width; for a boolean, the one of 8 bits.
 static fc_dtype_t with_sign(fc_dtype_t dtype) {
   switch (dtype) {
     case FC_DTYPE_I1:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Other forms of a finished signature, for people and tools: MLIR, a JSON
-// Schema of the call document, a request that works. They are made on demand;
+// Writes other forms of a finished signature, for people and tools: MLIR, a JSON
+// Schema of the call document, an example of a call document. They are made on demand;
 // any thread. Memory comes from the signature's allocator.
 #ifndef FARCALL_ABI_RENDER_H_
 #define FARCALL_ABI_RENDER_H_
@@ -31,19 +31,20 @@ fc_status_t fc_signature_print_components(const fc_signature_t *signature,
                                           fc_str_t prefix, fc_sink_t *sink,
                                           fc_error_t *err);
 // fc_signature_print_options writes the schema of the options of a call.
-// fc_signature_print_stored writes the two schemas of {"ref":NAME}, as an argument and
-// as a result, with the names that they have among the components.
+// fc_signature_print_stored writes two schemas of {"ref":NAME}: as an argument and as a
+// result. They are written with the names that they have among the components.
 fc_status_t fc_signature_print_options(fc_sink_t *sink, fc_error_t *err);
 fc_status_t fc_signature_print_stored(fc_sink_t *sink, fc_error_t *err);
 
 // Writes a call document that the decoder accepts. Elements are 0 (1 where the type has
-// no 0). Dims that have sizes are as in the first row; other dynamic dims are 1 (0
-// where they must be). Lists have one element. FC_CODE_RESULT_TOO_LARGE above
+// no 0). Dims that have sizes are as in the first row; other dynamic dims are 1, or 0
+// where 1 is not possible. Lists have one element. FC_CODE_RESULT_TOO_LARGE above
 // FC_EXAMPLE_SIZE_MAX bytes.
 fc_status_t fc_signature_print_example(const fc_signature_t *signature,
                                        fc_sink_t *sink, fc_error_t *err);
-// Like fc_signature_print_example, with the limit `most`. If the document is larger,
-// nothing is written, and the refusal takes no longer than making `most` bytes.
+// Does the same as fc_signature_print_example, with the limit `most` in bytes. If the
+// document is larger, nothing is written, and finding this out takes no longer than
+// writing `most` bytes.
 fc_status_t fc_signature_print_example_below(const fc_signature_t *signature,
                                              size_t most, fc_sink_t *sink,
                                              fc_error_t *err);

@@ -56,7 +56,7 @@ static void shape_of(const fc_signature_t *signature, const fc_type_t *type,
 static fc_status_t put_zeros(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
-  // Strides of 0: every element is the same one.
+    // Strides of 0: all elements lie at the same address.
   static const int64_t strides[FC_RANK_MAX] = {0};
   int64_t shape[FC_RANK_MAX];
   int32_t rank;
@@ -66,8 +66,8 @@ static fc_status_t put_zeros(const fc_signature_t *signature,
                              err);
 }
 
-// Writes a tensor of f32 that says its type and shape. This is for a leaf whose element
-// type, or whose whole type, is not known.
+// Writes a tensor of f32 that says its type and shape, for a leaf whose element type, or
+// whose whole type, is not known.
 static fc_status_t put_typed(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
@@ -80,7 +80,7 @@ static fc_status_t put_typed(const fc_signature_t *signature,
     if (i) FC_TRY(put(text, ",", err));
     FC_TRY(fc_json_write_i64(&text->sink, shape[i], err));
     if (__builtin_mul_overflow(count, (uint64_t)shape[i], &count)) {
-      count = UINT64_MAX;  // more than any text holds
+      count = UINT64_MAX;  // more elements than any text can have
     }
   }
   FC_TRY(put(text, "],\"data\":[", err));
@@ -138,7 +138,7 @@ static fc_status_t put_repeated(const fc_signature_t *signature,
   // `depth` counts the brackets that are open. Each turn of the loop writes one
   // bracket, comma or element.
   int32_t depth = 0;
-  bool up = false;  // what stands at `depth` has just been written
+  bool up = false;  // an element or a bracket at `depth` has just been written
   while (status == FC_OK) {
     if (up) {
       if (!depth) break;

@@ -19,7 +19,7 @@ typedef struct writer_t {
   fc_str_t prefix;  // of the components' names; empty: they are in "$defs"
 } writer_t;
 
-// Writes text in the form that fc_json_print takes.
+// Writes text in the form that fc_json_print reads, in which ' stands for ".
 FC_PRINTF(2, 3)
 static fc_status_t put(const writer_t *w, const char *format, ...) {
   va_list args;
@@ -187,9 +187,9 @@ static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
   return FC_OK;
 }
 
-// Writes the names of all element types that `dtype` takes: a signless integer takes
-// the signed and unsigned type of its width, index takes i64 and si64. For an answer it
-// writes only the name of `dtype`.
+// Writes the names of all element types that are accepted for `dtype`: a signless integer
+// accepts the signed and unsigned type of its width, index accepts i64 and si64. For an
+// answer it writes only the name of `dtype`.
 static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (dtype == FC_DTYPE_NONE) return put(w, "{'type':'string'}");
@@ -205,7 +205,8 @@ static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
                        (i == FC_DTYPE_I64 || i == FC_DTYPE_SI64));
     if (!fits) continue;
     FC_TRY(put(w, ","));
-    // NumPy and OIP use one name for the signed type and the signless one.
+        // NumPy and OIP have one name for the signed type and the signless type; it is
+        // already written.
     if (other->class_ == FC_DTYPE_CLASS_UINT) {
       FC_TRY(put_names(w, (fc_dtype_t)i));
     } else {
@@ -297,7 +298,7 @@ static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
 // ---------------------------------------------------------------------------
 // Values
 
-// A value of an undeclared type; the value says its type itself.
+// A value whose type is not declared: the value itself says its type.
 static const char kUnknown[] =
     "{\"anyOf\":[{\"type\":\"null\"},"
     "{\"type\":\"object\",\"properties\":{\"dtype\":{\"type\":\"string\"},"
@@ -380,8 +381,8 @@ static fc_status_t put_close(const writer_t *w, const fc_type_t *type) {
   }
 }
 
-// True when a value of a session may be used as this argument or part, or a
-// result may be kept in the session here.
+// True when a value of a session may be used as this argument or part, or when this
+// result may be kept in the session.
 static bool may_be_stored(const writer_t *w, const fc_walk_t *walk) {
   switch (walk->type->kind) {
     case FC_TYPE_TENSOR:
@@ -634,8 +635,8 @@ fc_status_t fc_signature_print_stored(fc_sink_t *sink, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The document
 
-// Writes the quote that begins the name of a definition, the prefix, and `rest`. `rest`
-// is the rest of the name, or its beginning if the caller writes the remainder.
+// Writes a quote, the prefix and `rest`: they begin the name of a definition. `rest` may
+// be only a part of the name; then the caller writes what is missing.
 static fc_status_t put_name(const writer_t *w, const char *rest) {
   return put(w, "'%.*s%s", FC_STR_ARG(w->prefix), rest);
 }
@@ -717,7 +718,8 @@ fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
 // ---------------------------------------------------------------------------
 // Components. Each form of the call has a name, because generators of clients make a
 // type of each named schema. One form that the decoder accepts is left out: some
-// arguments by position, and the others by name. It would need rules about two members.
+// arguments by position, and the others by name. A schema of it would need rules that
+// compare two members.
 
 static bool is_all_keyword(const writer_t *w) {
   fc_argument_t at = {0};
@@ -728,8 +730,8 @@ static bool is_all_keyword(const writer_t *w) {
   return true;
 }
 
-// Writes the object of a call whose arguments are all in `member`, then the object of a
-// call that is made many times.
+// Writes two objects: a call whose arguments are all in `member`, and the same call made
+// many times.
 static fc_status_t put_form(const writer_t *w, const char *name,
                             const char *member, const char *reference) {
   for (int repeats = 0; repeats < 2; repeats++) {

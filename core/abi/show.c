@@ -13,7 +13,7 @@ enum {
   SHOW_MAX = 64,
   LABELS_MAX = 1 << 16,
   TEXT_SIZE_MAX = 1 << 20,  // of the whole member
-  RATE_MIN = 3000,  // what browsers play; as in server/explorer/shown.js
+  RATE_MIN = 3000,  // the least that browsers play (server/explorer/shown.js)
   RATE_MAX = 384000,
 };
 

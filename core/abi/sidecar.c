@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader of ABI descriptions. An author may make mistakes, and an embedded
+// Reads ABI descriptions. An author may make mistakes, and an embedded
 // description comes with somebody else's file, so everything is checked.
 // Nothing is guessed where a wrong guess would corrupt memory (a rank, the size
 // of an out argument): reading fails, or the function is not callable.
@@ -14,7 +14,7 @@
 #include "abi/mlir_type.h"
 #include "abi/named.h"
 
-// One argument while its function is read.
+// An argument of the function that is being read.
 typedef struct argument_t {
   uint32_t node;
   fc_role_t role;
@@ -30,9 +30,10 @@ typedef struct reader_t {
   fc_doc_t doc;
   argument_t *arguments;  // room for FC_SIDECAR_PARAMS_MAX
   size_t argument_count;
-  size_t float_count;  // arguments in registers of floats and vectors
-  bool vectors;        // the function takes or returns some
-  bool crowded;        // a vector came after these registers were taken
+  size_t float_count;  // how many arguments are in registers for floats and
+                       // vectors
+  bool vectors;        // the function takes or returns vectors
+  bool crowded;        // no such register was left for a vector
   uint8_t alignment;   // of the arguments of the function
 } reader_t;
 
@@ -49,7 +50,7 @@ static void refuse(reader_t *reader, const char *format, ...) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// Prints "argument 1 ('x')".
+// Prints an argument or result for a message, for example: argument 1 ('x').
 static void param_print(const reader_t *reader, fc_str_t name, char *out,
                         size_t capacity) {
   char shown[80];
@@ -78,11 +79,11 @@ static fc_status_t read_dims(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
-// Code loads a vector in a memref one whole row at a time, so each row must lie
-// at a multiple of its size.
+// Raises the alignment that the function needs. Code loads a vector in a memref one
+// whole row at a time, so each row must lie at a multiple of its size.
 static void note_row(reader_t *reader, const fc_mlir_type_t *type) {
   if (!type->inner || type->refusal[0]) return;
-  const size_t row =  // at most 64 bytes, or the type were refused
+  const size_t row =  // at most 64 bytes, else the type has a refusal
       (size_t)type->dims[type->rank - 1] * fc_dtype_size(type->dtype);
   if (row > reader->alignment) reader->alignment = (uint8_t)row;
 }
@@ -214,7 +215,7 @@ static fc_status_t read_result(reader_t *reader, yyjson_val *object,
 // ---------------------------------------------------------------------------
 // The sizes of out arguments
 
-// Reads "args[0].dim1".
+// Parses a text of the form "args[0].dim1". False: it has another form.
 static bool read_reference(fc_str_t text, size_t *out_argument,
                            size_t *out_dim) {
   size_t values[2];
@@ -254,7 +255,8 @@ static fc_status_t resolve(reader_t *reader, fc_str_t text, int64_t *out) {
                         "'%s' is no memref the caller sends", shown);
   }
   const fc_type_t *type = fc_builder_at(reader->builder, source->node);
-  if (!type) return FC_OK;  // the builder failed and will say so
+  if (!type) return FC_OK;  // the builder failed: fc_signature_build returns
+                            // the error
   if (type->rank < 0 || dim >= (size_t)type->rank) {
     return fc_doc_fault(&reader->doc, "shape", "'%s': it has %d dims", shown,
                         type->rank < 0 ? 0 : (int)type->rank);
@@ -399,8 +401,8 @@ static fc_status_t read_results(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
-// Refuses vectors when no register is left for them, and when LLVM passes them
-// in another way.
+// Refuses vectors if the function's calling convention cannot pass them, or if there
+// are too few registers for them.
 static void check_vectors(reader_t *reader, fc_cc_t cc) {
   if (!reader->vectors || cc == FC_CC_PACKED) return;
   if (cc != FC_CC_CIFACE) {

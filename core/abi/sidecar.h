@@ -3,8 +3,8 @@
 // The ABI description of a native module: `<module>.farcall.json` beside it, or the
 // same JSON embedded as `__farcall_abi`. Read once at load, any thread; the format is
 // in docs/abi.md. The reader opens neither the module nor other files: the native
-// backend supplies the text and compares so_sha256 itself. names.h reads the other form
-// of the file.
+// backend supplies the text and compares so_sha256 itself. The other form of the file,
+// which only adds names, is read by names.h.
 #ifndef FARCALL_ABI_SIDECAR_H_
 #define FARCALL_ABI_SIDECAR_H_
 
@@ -37,25 +37,25 @@ typedef struct fc_sidecar_function_t {
   fc_cc_t cc;
   fc_threading_t threads;
   const uint8_t *ownership;   // fc_ownership_t of each result
-  fc_signature_t *signature;  // a caller that keeps it sets this to NULL
+  fc_signature_t *signature;  // a caller that takes it over sets this to NULL
 } fc_sidecar_function_t;
 
 typedef struct fc_sidecar_t {
   fc_allocator_t allocator;
   bool pure;           // the module keeps nothing from call to call
   bool checked;        // compiled with run-time verification
-  bool ftz;            // wants denormals flushed to zero
+  bool ftz;            // needs denormals flushed to zero
   uint8_t alignment;   // of tensors' memory in bytes; elements may need more
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_str_t compiler;
   fc_sidecar_function_t *functions;
   size_t function_count;
   uint8_t *ownership;  // of all functions' results
-  void *document;      // what the texts point into
+  void *document;      // owns the texts
 } fc_sidecar_t;
 
-// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED. `names`, if not NULL,
-// are applied to the functions described. FC_CODE_ABI_METADATA names the place
+// Reads a description. `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED. `names`, if
+// not NULL, are applied to the functions described. FC_CODE_ABI_METADATA names the place
 // of a fault as a JSON pointer. A function whose types cannot be passed is
 // listed but not callable. Nothing points into `json` afterwards.
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,

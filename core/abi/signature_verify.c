@@ -102,8 +102,8 @@ static void take_index(taken_t *taken, int32_t index) {
   taken->bits[index / 8] |= bit;
 }
 
-// The size of the largest set of names that must all differ: the keys of a dict, or the
-// names of the arguments.
+// Finds the largest list of names that must all differ, the keys of a dict or the names
+// of the arguments, and returns its number of names.
 size_t fc_signature_most_names(const fc_signature_t *signature) {
   uint32_t most = signature->argument_count;
   for (uint32_t i = 0; i < signature->node_count; i++) {
@@ -133,8 +133,8 @@ static fc_status_t keys_verify(const fc_signature_t *signature,
   return fc_fail(err, FC_CODE_ABI_METADATA, "key '%s' comes twice", shown);
 }
 
-// Walking from a parameter ends, because every node has at most one parent or parameter
-// (node_take ensures this).
+// Verifies the type tree of one parameter. The walk ends, because node_take ensures that
+// every node has at most one parent or parameter.
 static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
                                taken_t *taken, fc_named_t *scratch,
                                fc_error_t *err) {
@@ -195,8 +195,9 @@ static fc_status_t names_verify(const fc_signature_t *signature,
                  second.number, shown);
 }
 
-// Each raw argument of a callable function comes from exactly one place; a raw
-// result may appear as several results, or as none.
+// Checks that the raw indices are in the flat call. Each raw argument of a callable
+// function must come from exactly one place. A raw result may appear as several results,
+// or as none.
 static fc_status_t flat_call_verify(const fc_signature_t *signature,
                                     const taken_t *arguments,
                                     const taken_t *results, fc_error_t *err) {
@@ -235,9 +236,9 @@ static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                          rows, signature->dim_name_count);
 }
 
-// Says what is wrong with one state, without comparing it with others; NULL if it is
-// valid. The result is passed on as the argument unchanged, so both must have one type,
-// except for dims.
+// Says what is wrong with one state, without comparing it with other states; NULL if it
+// is valid. The next call gets the result as its argument, unchanged, so both must have
+// one type, except for dims.
 static const char *state_fault(const fc_signature_t *signature,
                                const fc_state_decl_t *state) {
   const bool in_place = state->result == FC_STATE_IN_PLACE;

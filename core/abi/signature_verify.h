@@ -7,7 +7,8 @@
 #include "abi/named.h"
 #include "farcall/type.h"
 
-// The most names that one list of the signature has. `scratch` needs so many entries.
+// How many entries `scratch` of fc_signature_verify must have: the number of names in the
+// signature's largest list of names.
 size_t fc_signature_most_names(const fc_signature_t *signature);
 // Fails with FC_CODE_ABI_METADATA or FC_CODE_INTERNAL, and says what is wrong. If
 // `counted` is false, it sets the raw counts. `size_count` is the number of sizes in

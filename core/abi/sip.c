@@ -54,9 +54,9 @@ static level_t *top(walk_t *walk) {
 // ---------------------------------------------------------------------------
 // Unique keys of one dict
 
-// Counts the names in the window, one level deep, and collects the first `capacity` of
-// them; other fields are skipped. Syntax errors are left to the walk, which finds them
-// in the order of the text.
+// Counts the names that stand directly in the window, not in spans inside it, and
+// collects the first `capacity` of them. Other fields are skipped. Syntax errors are left
+// to the walk, which finds them in the order of the text.
 static size_t collect_keys(fc_span_reader_t window, fc_named_t *keys,
                            size_t capacity) {
   size_t count = 0;
@@ -224,7 +224,7 @@ static fc_status_t walk_side(walk_t *walk, fc_error_t *err) {
   }
 }
 
-// Every raw input must be used exactly once.
+// Checks that every raw input is used exactly once.
 static fc_status_t check_inputs(const side_facts_t *facts, fc_error_t *err) {
   if (facts->has_duplicate) {
     return fc_abi_fail(err, facts->duplicate_at, "raw input is used twice");
@@ -329,14 +329,16 @@ fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
 
 typedef struct tree_builder_t {
   fc_builder_t *builder;
-  fc_raw_nodes_t raw;  // the leaves with their types; else all are UNKNOWN
+  fc_raw_nodes_t raw;  // the leaves with their types; without it all leaves are
+                       // UNKNOWN
   bool has_raw;
   fc_error_t *err;
   uint32_t root;
   uint32_t depth;
   uint32_t gap_count;
   uint32_t nodes[FC_TYPE_DEPTH_MAX];
-  uint32_t filled[FC_TYPE_DEPTH_MAX];  // children so far, gaps included
+  uint32_t filled[FC_TYPE_DEPTH_MAX];  // number of children so far, with the
+                                       // gaps
   uint8_t taken[FC_NODE_MAX / 8];      // raw nodes that have a parent
 } tree_builder_t;
 
@@ -366,7 +368,7 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   const uint32_t level = tree->depth - 1;
   const uint32_t parent = tree->nodes[level];
   if (key.kind == FC_SIP_KEY_NAME) {
-    // A name in JSON is text: other bytes would be read back as another signature.
+        // A name in JSON is text. Other bytes would change when the JSON is read back.
     if (!fc_utf8_is_valid(key.name) ||
         memchr(key.name.data, '\0', key.name.size)) {
       return fc_fail(tree->err, FC_CODE_ABI_METADATA,
@@ -382,7 +384,7 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   return FC_OK;
 }
 
-// If a raw value appears a second time in the results, it needs another node, since a
+// Copies the node of a raw value that appears a second time in the results, since a
 // node has only one parent.
 static uint32_t copy_node(fc_builder_t *builder, uint32_t original) {
   const fc_type_t *from = fc_builder_at(builder, original);

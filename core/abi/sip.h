@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What sip.c uses of raw.c. Not public.
+// Functions of raw.c that sip.c uses. Not public.
 #ifndef FARCALL_CORE_ABI_SIP_H_
 #define FARCALL_CORE_ABI_SIP_H_
 

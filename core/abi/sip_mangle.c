@@ -15,12 +15,12 @@ typedef enum place_kind_t {
 // One value of the text. The children of a place lie side by side, after their parent.
 typedef struct place_t {
   place_kind_t kind;
-  uint32_t node;  // of the signature; FC_NODE_NONE: a list that has none
+  uint32_t node;  // of the signature; FC_NODE_NONE: the list that add_flat adds
   uint32_t parent, first, count;
   int32_t raw_index;
   int32_t index;   // its key, if it is in a sequence
   fc_str_t name;   // its key, if it is in a dict
-  size_t content;  // bytes between '!' and the end, when written
+  size_t content;  // bytes after the '!' of its span, as measure() counts them
 } place_t;
 
 // Arguments or results while they are being written.
@@ -28,7 +28,7 @@ typedef struct side_t {
   const fc_signature_t *signature;
   place_t *places;
   uint32_t count;
-  fc_named_t *keys;  // room to sort those of one dict
+  fc_named_t *keys;  // scratch: the keys of one dict, to be sorted
   fc_error_t *err;
 } side_t;
 

@@ -12,13 +12,14 @@
 
 // Functions that are one function to callers.
 typedef struct group_t {
-  const fc_name_entry_t *entry;  // NULL: their names say it
+  const fc_name_entry_t *entry;  // in "sizes"; NULL: found by the functions'
+                                 // names
   fc_str_t name;
   fc_entry_t *members;
-  int64_t *rows;  // of each, as somebody says
+  int64_t *rows;  // of each member, as the sidecar or the member's name says
   uint32_t count;
-  bool keeps;  // members are listed, too
-  bool says;   // how many rows members have
+  bool keeps;  // the members stay listed, too
+  bool says;   // `rows` is set
   bool listed;
   uint8_t batch;  // fc_batch_wish_t
   uint64_t delay_us;
@@ -31,12 +32,17 @@ typedef struct reader_t {
   fc_sizes_t *sizes;
   fc_signature_t *const *signatures;
   size_t count;
-  fc_names_t *names;          // NULL: the sidecar has no list
-  fc_name_table_t functions;  // to their index
-  fc_name_table_t buckets;    // NAME of NAME_bs{N}, to the first of them
-  uint32_t *next_bucket;      // by function: the next of its name, or 0
-  uint32_t *group_of;         // by function: 0, or one more than its group
-  group_t *groups;            // by entry of `names`, then those of names alone
+  fc_names_t *names;          // the list "sizes"; NULL: the sidecar has no such
+                              // list
+  fc_name_table_t functions;  // maps a function's name to its index
+  fc_name_table_t buckets;    // maps NAME of NAME_bs{N} to the first such
+                              // function
+  uint32_t *next_bucket;      // by function: the next function with the same
+                              // NAME, or 0
+  uint32_t *group_of;         // by function: 0, or one more than the index of
+                              // its group
+  group_t *groups;            // of the entries of `names`, then those found by
+                              // names
   size_t group_count;
   int64_t *rows;
   fc_builder_t *builder;
@@ -90,7 +96,8 @@ static fc_status_t note_buckets(reader_t *reader) {
 // ---------------------------------------------------------------------------
 // Members
 
-// Adds a member that is said to have `rows`; members are sorted by their rows.
+// Adds a member with the number of rows that it is said to have. Members are sorted by
+// this number.
 static void add_member(reader_t *reader, group_t *group, uint32_t index,
                        int64_t rows) {
   uint32_t at = group->count++;
@@ -125,7 +132,7 @@ static fc_status_t take_function(reader_t *reader, const char *key,
   return FC_OK;
 }
 
-// Reads an object such as {"1":"f_one","4":"f_four"}.
+// Reads the members of a group from an object such as {"1":"f_one","4":"f_four"}.
 static fc_status_t take_object(reader_t *reader, yyjson_val *object,
                                group_t *group) {
   yyjson_val *key, *value;
@@ -162,7 +169,7 @@ static fc_status_t take_list(reader_t *reader, yyjson_val *list,
   return FC_OK;
 }
 
-// Takes the functions that are named NAME_bs{N} and are in no group yet.
+// Adds the functions that are named NAME_bs{N} and are in no group yet.
 static void take_named(reader_t *reader, group_t *group) {
   uint32_t index = fc_name_table_find(&reader->buckets, group->name);
   group->keeps = group->says = true;
@@ -227,7 +234,8 @@ static fc_status_t read_tolerance(const fc_doc_t *doc, yyjson_val *object,
   return FC_OK;
 }
 
-// Reads "batch" as a word: whether rows are batched, and how exactly.
+// Reads "batch" when it is a word: whether rows are batched and, if so, how much their
+// answers may differ.
 static fc_status_t read_wish(const fc_doc_t *doc, yyjson_val *object,
                              group_t *group) {
   static const char *const kWords[] = {"exact", "approximate", "off"};
@@ -249,8 +257,8 @@ static fc_status_t read_wish(const fc_doc_t *doc, yyjson_val *object,
   return read_tolerance(doc, tolerance, &group->wish);
 }
 
-// How long calls wait for others. What else Triton's dynamic_batching may say is refused:
-// nobody should believe it.
+// Reads how long calls wait for others. All other members of Triton's dynamic_batching
+// are refused, because they would have no effect.
 static fc_status_t read_delay(const fc_doc_t *doc, yyjson_val *object,
                               group_t *group) {
   static const char *const kNames[] = {
@@ -309,7 +317,8 @@ static fc_status_t read_group(reader_t *reader, const fc_name_entry_t *entry) {
 // ---------------------------------------------------------------------------
 // Groups that are found by names
 
-// Functions that are named NAME_bs{N} but differ in more than sizes stay as they are.
+// Makes a group of the functions named NAME_bs{N}. If they differ in more than sizes,
+// there is no group, and they stay as they are.
 static fc_status_t find_group(reader_t *reader, fc_str_t name) {
   group_t *group = &reader->groups[reader->group_count];
   fc_status_t status = FC_NOT_FOUND;
@@ -390,7 +399,7 @@ static void list_all(reader_t *reader) {
   }
 }
 
-// If two functions have the same name, the first one counts.
+// Notes the functions by name. If two functions have the same name, the first one counts.
 static fc_status_t note_functions(reader_t *reader) {
   for (size_t i = 0; i < reader->count; i++) {
     const fc_str_t name = name_of(reader, i);
@@ -461,7 +470,7 @@ static fc_status_t read_sizes(reader_t *reader, fc_sizes_t **out_sizes) {
   return status;
 }
 
-// Most modules have no functions named NAME_bs{N}.
+// True if any function is named NAME_bs{N}. In most modules none is.
 static bool has_buckets(const reader_t *reader) {
   for (size_t i = 0; i < reader->count; i++) {
     fc_str_t name;
@@ -485,7 +494,7 @@ fc_status_t fc_sizes_create(fc_str_t json, fc_signature_t *const *signatures,
                      .count = count};
   fc_status_t status = FC_OK;
   *out_sizes = NULL;
-  // Most sidecars do not have the word. Searching for it saves parsing them once more.
+    // Most sidecars do not have the word "sizes". Searching it saves parsing them again.
   if (json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1)) {
     status = fc_names_parse_list(json, FC_NAMES_SIZES, allocator, &reader.names,
                                  err);
@@ -503,7 +512,8 @@ void fc_sizes_destroy(fc_sizes_t *sizes) {
   if (!sizes) return;
   for (size_t i = 0; i < sizes->count; i++) {
     const fc_signature_t *signature = sizes->listed[i].signature;
-    if (!signature->size_count) continue;  // the module's own
+    if (!signature->size_count) continue;  // it is a function of the module
+                                           // itself
     fc_signature_destroy((fc_signature_t *)(uintptr_t)signature);
   }
   fc_free(sizes->allocator, sizes->listed);

@@ -13,7 +13,7 @@
 enum {
   DIMS_MAX = 1 << 20,
   CHARS_MAX = 1 << 24,
-  ATTRS_MAX = 1 << 10,  // each is compared with those before it
+  ATTRS_MAX = 1 << 10,  // because each is compared with all those before it
 };
 
 typedef struct pool_t {

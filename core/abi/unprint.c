@@ -2,8 +2,8 @@
 //
 // Reads the canonical signature JSON (which print.c writes) back into a builder, for
 // `farcall abi mangle` and for the indented form of a signature. It also reads types in
-// documents that people write about a module; they have the same form. The documents
-// are small, so yyjson's tree is walked; nesting is limited. Any thread.
+// documents that people write about a module, where types have the same form. The
+// documents are small, so yyjson's tree is walked; nesting is limited. Any thread.
 #include <stdio.h>
 #include <yyjson.h>
 
@@ -16,12 +16,13 @@
 typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
-  bool rooted;   // a sip signature: only the leaves have a raw_index
+  bool rooted;   // the signature's root is a tree (sip): only the leaves have a
+                 // raw_index
   bool flat;     // each leaf is a value of the flat call, the next one unless
                  // it has a raw_index
   int32_t next;  // raw index of the next leaf, if flat
   uint32_t arguments;  // added so far
-  char path[160];      // where the reader stands, for messages
+  char path[160];      // the member being read, for messages
 } unprint_t;
 
 static fc_status_t bad(unprint_t *reader, const char *reason) {
@@ -302,7 +303,8 @@ static fc_status_t read_kind(unprint_t *reader, yyjson_val *type,
   return FC_OK;
 }
 
-// Gives a leaf of a flat description the next raw index.
+// Gives a leaf of a flat description the next raw index. Refuses lists, since a list may
+// have any number of values.
 static fc_status_t number_leaf(unprint_t *reader, uint32_t node) {
   fc_type_t *type = fc_builder_at(reader->builder, node);
   if (!type) return FC_OK;
@@ -343,8 +345,8 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
 // ---------------------------------------------------------------------------
 // The document
 
-// Moves the raw index from the type of a parameter that is a leaf to the parameter. The
-// type of a tree has no raw index; its leaves keep theirs.
+// Takes the raw index away from the type of a parameter and returns it, for the
+// parameter. A type that is a tree has no raw index; its leaves keep theirs.
 static int32_t take_raw_index(const unprint_t *reader, uint32_t node) {
   fc_type_t *type = fc_builder_at(reader->builder, node);
   const int32_t index = type ? type->raw_index : FC_RAW_NONE;
@@ -352,9 +354,8 @@ static int32_t take_raw_index(const unprint_t *reader, uint32_t node) {
   return index;
 }
 
-// The raw index of a parameter. For a tree whose leaves have raw indices it is
-// FC_RAW_NONE; for a leaf in a flat description it is the leaf's own; otherwise it is
-// FC_RAW_NEXT.
+// Returns the raw index of a parameter: FC_RAW_NONE for a tree whose leaves have raw
+// indices, the leaf's own for a leaf in a flat description, otherwise FC_RAW_NEXT.
 static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
                             size_t count) {
   if (reader->rooted) return FC_RAW_NONE;
@@ -402,7 +403,8 @@ static fc_status_t read_result(unprint_t *reader, yyjson_val *param,
   return FC_OK;
 }
 
-// `root` is the tree whose children are the arguments, or FC_NODE_NONE.
+// Reads one argument. `root` is the tree whose children are the arguments, or
+// FC_NODE_NONE.
 static fc_status_t read_argument(unprint_t *reader, yyjson_val *param,
                                  size_t count, uint32_t root) {
   uint32_t node;
@@ -444,8 +446,8 @@ static fc_status_t read_params(unprint_t *reader, yyjson_val *document,
   return FC_OK;
 }
 
-// The root of a sip signature ("root": tuple, dict or leaf): one argument whose
-// children the listing shows.
+// Reads the root of a sip signature ("root": tuple, dict or leaf). It is one argument,
+// whose children are listed as the arguments.
 static fc_status_t read_rooted(unprint_t *reader, yyjson_val *document) {
   yyjson_val *kind = yyjson_obj_get(document, "root");
   const bool dict = text_is(kind, "dict");

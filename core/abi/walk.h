@@ -12,7 +12,7 @@
 
 typedef struct fc_walk_t {
   const fc_type_t *nodes;
-  const fc_type_t *type;    // the node last given
+  const fc_type_t *type;    // the node that the last fc_walk_next visited
   const fc_type_t *parent;  // NULL for the root
   uint32_t index;           // its place among its siblings
   uint32_t depth;           // 0 for the root
@@ -23,7 +23,7 @@ typedef struct fc_walk_t {
 } fc_walk_t;
 
 void fc_walk_init(fc_walk_t *walk, const fc_type_t *nodes, uint32_t root);
-// False at the end.
+// Moves to the next node. False at the end.
 bool fc_walk_next(fc_walk_t *walk);
 
 // True for the kinds that have children.

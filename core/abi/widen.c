@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types of a group's functions are read side by side, node by node. They may differ
+// Reads the types of a group's functions side by side, node by node. They may differ
 // only in dims and strides. A place is the position of one dim or stride. If dims among
 // the arguments differ in the same way, they have the same size in every call, so these
 // places get one name.
@@ -19,7 +19,7 @@ typedef enum kind_t {
   STORED,    // of an OUT argument
   RETURNED,  // of a result
   FIXED,     // of anything else: it may not differ
-  STRIDE,    // no dim but a stride or the offset of a tensor
+  STRIDE,    // a stride or the offset of a tensor
 } kind_t;
 
 typedef struct place_t {
@@ -27,7 +27,7 @@ typedef struct place_t {
   int32_t dim;  // strides and offset follow the dims
   kind_t kind;
   bool result;
-  bool inside;     // in a part of a value of the flat call
+  bool inside;     // it belongs to a part of a value of the flat call
   uint32_t param;  // number of the argument or result
 } place_t;
 
@@ -39,7 +39,8 @@ typedef struct maker_t {
   const fc_signature_t *first;
   place_t *places;
   uint32_t place_count;
-  int64_t *values;  // at the places: of the first function, of the second, …
+  int64_t *values;  // of all places of the first function, then of the second,
+                    // …
   int64_t *rows;    // FC_DIM_NAMES_MAX for each function
   uint32_t next_name;
 } maker_t;
@@ -56,7 +57,7 @@ static const char *noun_of(bool result) {
   return result ? "result" : "argument";
 }
 
-// Fails because a dim has `value` in a member but should have `wanted`.
+// Fails because a dim of `member` is `value` but should be `wanted`.
 static fc_status_t fault_dim(const maker_t *maker, const place_t *place,
                              uint32_t member, int64_t value, int64_t wanted,
                              const char *why) {
@@ -75,7 +76,7 @@ static fc_status_t fault_type(const maker_t *maker, uint32_t member,
   const fc_signature_t *signature = maker->group->members[member].signature;
   fc_text_t texts[2];
   for (int i = 0; i < 2; i++) fc_text_init(&texts[i], signature->allocator, 64);
-  // A text that is too long is cut.
+    // The result is ignored: a text that is too long is cut.
   (void)fc_type_print_text(signature, node, &texts[0].sink, NULL);
   (void)fc_type_print_text(maker->first, wanted, &texts[1].sink, NULL);
   const fc_str_t is = fc_text_str(&texts[0]), first = fc_text_str(&texts[1]);
@@ -414,7 +415,7 @@ static void begin(const maker_t *maker) {
 }
 
 // ---------------------------------------------------------------------------
-// Rows that may be batched
+// Batching rows
 
 // Fails because the rows of argument or result `number` cannot be separated.
 static fc_status_t fault_batch(const fc_doc_t *doc, bool result,
@@ -449,7 +450,7 @@ static fc_status_t find_rows(const maker_t *maker, const fc_doc_t *doc,
   return FC_OK;
 }
 
-// Checks that each result of the call has rows.
+// Checks that every result of the function has rows, as `with_rows` results do.
 static fc_status_t check_results(const maker_t *maker, const fc_doc_t *doc,
                                  uint32_t with_rows) {
   const fc_signature_t *first = maker->first;
@@ -465,8 +466,9 @@ static fc_status_t check_results(const maker_t *maker, const fc_doc_t *doc,
   return FC_OK;
 }
 
-// A function that was found by its name may keep something in an argument without rows,
-// such as a cache, unless it is known not to write to it.
+// Refuses an argument without rows if the function may keep something in it, such as a
+// cache. That is so for a group found by its functions' names, unless it is known that
+// the function does not write to the argument.
 static fc_status_t check_argument(const maker_t *maker, const fc_doc_t *doc,
                                   int64_t name, uint32_t number) {
   const fc_signature_t *first = maker->first;
@@ -525,7 +527,8 @@ static fc_status_t check_batch(const maker_t *maker, const fc_doc_t *doc) {
   return check_sizes(maker, doc, name);
 }
 
-// Marks the group's rows as batched, if this is wanted, or if it fits.
+// Marks the group's rows as batched, if they can be. If they cannot, fails when batching
+// is wanted, and otherwise leaves the group unmarked.
 static fc_status_t add_batch(const maker_t *maker) {
   fc_doc_t doc = *maker->doc;
   if (maker->group->batch == FC_BATCH_NEVER) return FC_OK;
