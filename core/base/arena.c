@@ -6,8 +6,8 @@
 #include "base/sanitize.h"
 #include "farcall/base.h"
 
-// Bytes after each allocation that the address sanitizer forbids to touch, if
-// there is room for them.
+// The address sanitizer forbids to touch this many bytes after each allocation, if the
+// block has room for them.
 #define GAP ((size_t)(FC_ASAN ? 16 : 0))
 
 struct fc_arena_block_t {

@@ -22,7 +22,7 @@ static FILE *open_file(const char *root, const char *path) {
 }
 
 // Finds the groups' paths in lines like "4:cpu,cpuacct:/path" (version 1) or "0::/path"
-// (version 2). False: there is no path.
+// (version 2). False: no line has a path.
 static bool find_paths(const char *root, const char *const *controllers,
                        size_t count, fc_cgroup_t *out_groups) {
   FILE *file = open_file(root, "/proc/self/cgroup");
@@ -55,7 +55,7 @@ typedef struct mount_t {
   bool version2;
 } mount_t;
 
-// Cuts the next word off `*rest`. "": there is no word left.
+// Cuts the next word off `*rest` and returns it, or "" if there is none.
 static char *take_word(char **rest) {
   char *word = *rest;
   *rest += strcspn(word, " \n");
@@ -87,9 +87,9 @@ static bool is_mount_of(const mount_t *mount, const char *controller) {
          fc_cgroup_has_word(mount->options, ",", controller);
 }
 
-// Makes the folder of the group from its path. In a container the top of the mount is
-// the container's group, whatever its name is outside. A group that is not below the
-// top counts as the top.
+// Changes `group->folder` from the group's path to the folder where the group is found.
+// In a container the top of the mount is the container's group, whatever its name is
+// outside. A group that is not below the top counts as the top.
 static void place(const mount_t *mount, fc_cgroup_t *group) {
   char path[FC_CGROUP_PATH];
   const size_t top = strcmp(mount->root, "/") ? strlen(mount->root) : 0;

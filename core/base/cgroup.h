@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder of this process's control group, found as man 7 cgroups and man 5
-// proc_pid_mountinfo say: /proc/self/cgroup names the group, /proc/self/mountinfo says
-// where groups are mounted. `root` is put before every path; it is "" except in tests.
-// Any thread.
+// Finds the folder of this process's control group, as man 7 cgroups and man 5
+// proc_pid_mountinfo describe: /proc/self/cgroup names the group, /proc/self/mountinfo
+// says where groups are mounted. `root` is put before every path; it is "" except in
+// tests. Any thread.
 #ifndef FARCALL_CORE_BASE_CGROUP_H_
 #define FARCALL_CORE_BASE_CGROUP_H_
 
@@ -14,15 +14,16 @@
 
 typedef struct fc_cgroup_t {
   char folder[FC_CGROUP_PATH];  // without `root`
-  size_t top;                   // bytes of `folder` that are the mount's
+  size_t top;                   // bytes of `folder` that name the folder of the
+                                // mount
 } fc_cgroup_t;
 
-// Finds the group of version 1 that has `controller`, or with NULL the group of version
+// Finds the group of version 1 that has `controller`; with NULL, the group of version
 // 2. False: there is no such group.
 bool fc_cgroup_find(const char *root, const char *controller,
                     fc_cgroup_t *out_group);
-// fc_cgroup_find for `count` controllers; each file of /proc is read only once. The
-// folder is "" for a controller that has no group.
+// Does the same as fc_cgroup_find for `count` controllers, but reads each file of /proc
+// only once. The folder is "" for a controller that has no group.
 void fc_cgroup_find_each(const char *root, const char *const *controllers,
                          size_t count, fc_cgroup_t *out_groups);
 // Reads the first line of a file of a group, with its newline, and adds a zero. At most

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The marks of ELF files for this machine, and the relocations in their tables. Used by
+// What marks ELF files for this machine, and the relocations in their tables. Used by
 // the reader of kernels (kernels/elf.c), which loads them itself, and by the reader of
 // shared objects (module/native/so_file.c), which the system loads. The structures are
 // those of <elf.h>.

@@ -8,7 +8,7 @@
 
 #include "farcall/type.h"
 
-// The columns of FLOAT in dtype.def. All 0: the type is not a float.
+// The columns of FLOAT in dtype.def. If all are 0, the type is not a float.
 typedef struct fc_float_format_t {
   int mantissa_bits;
   int bias;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Guarded blocks. The bytes before a block are the rest of its first page; only the end
-// of a block is guarded.
+// Guarded blocks. A block ends at its guard page. The bytes before a block, on its first
+// page, can be read and written: only the end of a block is guarded.
 #include "base/guard.h"
 
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 typedef struct guard_layout_t {
   size_t page;
-  size_t block;  // the block, with the padding behind it
+  size_t block;  // the block, with the padding after it
   size_t body;   // the whole pages that hold the block
 } guard_layout_t;
 
@@ -35,8 +35,8 @@ bool fc_guard_arena_open(fc_guard_arena_t *arena, size_t size) {
   return true;
 }
 
-// The whole range begins inaccessible, and the pages of blocks are opened afterwards,
-// so a guard page is never accessible.
+// At first the whole range is inaccessible; then the pages of each block are opened. So a
+// guard page is never accessible.
 void *fc_guard_arena_alloc(fc_guard_arena_t *arena, size_t size,
                            size_t alignment) {
   guard_layout_t layout;

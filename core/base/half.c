@@ -55,7 +55,8 @@ static uint16_t round_to(double value, unsigned exponent_bits,
   }
   if (exponent == -1023) return sign;  // 0, or far below any subnormal
   mantissa |= 1ull << 52;
-  // The number of low bits of the 53 that are dropped; more when the result is subnormal.
+  // How many low bits of `mantissa`, which has 53, are dropped; more when the result is
+  // subnormal.
   int drop = 52 - (int)mantissa_bits;
   int biased = exponent + bias;
   if (biased < 1) {

@@ -3,9 +3,9 @@
 
 #include <zlib.h>
 
-#define LEVEL 1  // of 9: higher ones cost many times the time for a tenth less
+#define LEVEL 1  // of 9: higher levels cost far more time and save a tenth
 
-// The format, as the number by which zlib knows it ("windowBits").
+// Returns zlib's number for the format ("windowBits").
 static int window_of(fc_coding_t coding) {
   switch (coding) {
     case FC_CODING_GZIP:
@@ -54,7 +54,7 @@ static uInt at_most(size_t size) {
   return size < UINT32_MAX ? (uInt)size : UINT32_MAX;
 }
 
-// The text grows only as bytes come out. A size that a header states is never used.
+// The text grows only as bytes are decompressed. A size that a header states is not used.
 static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
                        fc_text_t *text, const fc_stop_t *stop,
                        fc_error_t *err) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compresses and decompresses bytes by zlib. Their sender may be hostile: a size
-// stated in them is not believed, and nothing grows beyond what is allowed. Any
-// thread; memory comes from the allocator of the text or of the compressor.
+// Compresses and decompresses bytes by zlib. The sender of compressed bytes may be
+// hostile: a size stated in them is not believed, and no output grows beyond its limit.
+// Any thread; memory comes from the allocator of the text or of the compressor.
 #ifndef FARCALL_BASE_INFLATE_H_
 #define FARCALL_BASE_INFLATE_H_
 
@@ -16,8 +16,9 @@ typedef enum fc_coding_t {
 } fc_coding_t;
 
 // The most bytes to which `packed` compressed bytes may grow: FC_INFLATE_FREE, plus
-// FC_INFLATE_RATIO for each of them. Usual data grows far less. Without this bound a
-// small body could fill all memory, because deflate can grow data a thousand times.
+// FC_INFLATE_RATIO for each compressed byte. Usual data grows far less. Without this
+// bound a small body could fill all memory, because deflate can grow data a thousand
+// times.
 #define FC_INFLATE_FREE ((size_t)4 << 20)
 #define FC_INFLATE_RATIO 200
 size_t fc_inflate_bound(size_t packed);
@@ -39,7 +40,7 @@ typedef struct fc_deflate_t {
   struct z_stream_s *stream;
   fc_allocator_t allocator;
   char *buffer;
-  bool started;  // something was compressed, so all has to be
+  bool started;  // some input was compressed, so all of it must be
   fc_coding_t coding;
 } fc_deflate_t;
 

@@ -18,7 +18,7 @@ unsigned fc_loaded_count(void) {
 }
 
 typedef struct search_t {
-  unsigned before;  // objects that are still to be passed over
+  unsigned before;  // objects that are still to be skipped
   fc_loaded_t found;
 } search_t;
 

@@ -83,7 +83,7 @@ void fc_name_table_remove(fc_name_table_t *names, fc_str_t name) {
   names->count--;
   for (size_t at = (hole + 1) & mask; names->cells[at].name.data;
        at = (at + 1) & mask) {
-    // A cell may move back to the hole if its search passes the hole.
+    // A cell may move back to the hole if a search for its name passes the hole.
     const size_t home = names->cells[at].hash & mask;
     if (((at - home) & mask) < ((at - hole) & mask)) continue;
     names->cells[hole] = names->cells[at];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each time a place is entered or left, the clock is read once. The time since the last
-// reading is added to the current row's own time. So the own times of all rows add up
-// to the time of the call, even with recursion.
+// Each time a place is entered or left, the clock is read once. The time since the
+// previous reading is added to the current row's own time. So the own times of all rows
+// add up to the time of the call, even with recursion.
 #include "base/profile.h"
 
 #include <inttypes.h>
@@ -114,7 +114,7 @@ void fc_profile_leave(fc_profile_t *profile) {
     profile->beyond--;
     return;
   }
-  if (profile->open) {  // nothing is entered within a dispatch
+  if (profile->open) {  // a dispatch runs: no place is entered inside it
     profile->open->took_ns =
         profile->noted_ns - profile->began_ns - profile->open->began_ns;
     profile->open = NULL;

@@ -11,11 +11,12 @@
 
 #define FC_PROFILE_ROWS 256
 #define FC_PROFILE_NAME 96     // bytes of a name that are kept
-#define FC_PROFILE_DEPTH 8448  // places within each other; bytecode has 8192
+#define FC_PROFILE_DEPTH 8448  // open places, each inside the one before;
+                               // bytecode has 8192
 #define FC_PROFILE_SPANS 64    // dispatches whose times are kept one by one
 
 typedef enum fc_profile_kind_t {
-  FC_PROFILE_CALL,  // all of it: row 0 alone
+  FC_PROFILE_CALL,  // the whole call: only row 0
   FC_PROFILE_FUNCTION,
   FC_PROFILE_IMPORT,
   FC_PROFILE_DISPATCH,
@@ -29,7 +30,7 @@ typedef struct fc_profile_place_t {
   uint32_t index;
   uint32_t grid[3];  // of a DISPATCH
   fc_str_t name;     // copied; "": the row is called :INDEX
-  uint64_t bytes;    // bound to a DISPATCH
+  uint64_t bytes;    // the bytes of the buffers that a DISPATCH uses
 } fc_profile_place_t;
 
 // Rows are in the order in which they were first entered, so a parent comes before its
@@ -40,11 +41,11 @@ typedef struct fc_profile_row_t {
   const void *key;
   uint32_t grid[3];
   uint32_t parent;  // of row 0: 0
-  uint32_t child;   // the newest one; 0: it has none
+  uint32_t child;   // the newest child; 0: there is none
   uint32_t sibling;
   uint32_t name_size;
   uint64_t count;
-  uint64_t self_ns;  // without the rows below it
+  uint64_t self_ns;  // without the time of the rows below it
   uint64_t bytes;
   char name[FC_PROFILE_NAME];
 } fc_profile_row_t;
@@ -59,9 +60,9 @@ typedef struct fc_profile_span_t {
 typedef struct fc_profile_t {
   fc_allocator_t allocator;
   uint64_t began_ns;
-  uint64_t noted_ns;  // up to here all time has been added to a row
-  uint64_t dropped;   // entered without a row
-  uint32_t current;   // the row whose time it is
+  uint64_t noted_ns;  // all time before this moment has been added to a row
+  uint64_t dropped;   // places that were entered but found no row
+  uint32_t current;   // the row to which time is added now
   uint32_t row_count;
   uint32_t span_count;
   fc_profile_span_t *open;  // of the dispatch that runs; NULL: there is none
@@ -69,7 +70,7 @@ typedef struct fc_profile_t {
   uint32_t beyond;  // places open beyond FC_PROFILE_DEPTH
   fc_profile_row_t rows[FC_PROFILE_ROWS];
   fc_profile_span_t spans[FC_PROFILE_SPANS];
-  uint16_t stack[FC_PROFILE_DEPTH];  // rows to go back to
+  uint16_t stack[FC_PROFILE_DEPTH];  // the rows of the open places
 } fc_profile_t;
 
 // Allocates about 60 KiB. NULL when out of memory.
@@ -78,12 +79,12 @@ void fc_profile_destroy(fc_profile_t *profile);  // NULL is allowed
 
 // Forgets the previous call. `name` is the name of the new call.
 void fc_profile_begin(fc_profile_t *profile, fc_str_t name);
-// Enters a place. If it is already open, directly or through others, it keeps its one
-// row: the places below it are added to the same row's children.
+// Enters a place. If the place is already open, directly or through other places, its
+// row is used again: the places below it become the same row's children.
 void fc_profile_enter(fc_profile_t *profile, const fc_profile_place_t *place);
 // Leaves the place that was entered last.
 void fc_profile_leave(fc_profile_t *profile);
-// Leaves all open places. Afterwards the rows have the whole time.
+// Leaves all open places. Afterwards the times of the rows add up to the call's time.
 void fc_profile_end(fc_profile_t *profile);
 
 // The time of each row, including the rows below it. Row 0 has the time of the call.

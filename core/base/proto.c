@@ -19,7 +19,7 @@ static void drop(fc_str_t *text, size_t size) {
   text->size -= size;
 }
 
-// Takes a number. False: it is cut off, or longer than any valid number.
+// Reads a varint. False: it is cut off, or longer than any valid varint.
 static bool take_varint(fc_str_t *left, uint64_t *out_value) {
   uint64_t value = 0;
   for (size_t i = 0; i < left->size && i < VARINT_MAX; i++) {

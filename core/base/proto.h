@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and writes messages of Protocol Buffers. The reader takes one field after the
+// Reads and writes messages of Protocol Buffers. The reader reads one field after the
 // other; no message can make it read past its end or recurse. The caller knows what
-// each field means (fc_proto_read: by rows). Any thread; no allocation.
+// each field means, and may say it in a table (fc_proto_read). Any thread; no allocation.
 // https://protobuf.dev/programming-guides/encoding
 #ifndef FARCALL_CORE_BASE_PROTO_H_
 #define FARCALL_CORE_BASE_PROTO_H_
@@ -20,7 +20,7 @@ typedef struct fc_proto_field_t {
   uint32_t number;
   uint8_t type;    // fc_proto_type_t
   uint64_t value;  // of a number
-  fc_str_t bytes;  // in the message, of FC_PROTO_BYTES
+  fc_str_t bytes;  // of FC_PROTO_BYTES; points into the message
 } fc_proto_field_t;
 
 // The rest of a message that is being read; in the beginning the whole message.
@@ -39,28 +39,31 @@ fc_status_t fc_proto_next(fc_proto_t *wire, fc_proto_field_t *out_field,
 // Reads only the number and type of the next field; the field may be cut off after
 // them. False: the number and type are not there.
 bool fc_proto_peek(fc_proto_t wire, fc_proto_field_t *out_field);
-// Reads the next of several packed varints. Fails with FC_CODE_BINARY_FRAMING.
+// Reads the next of several packed varints. FC_CODE_BINARY_FRAMING if it is cut off or
+// too long.
 fc_status_t fc_proto_varint(fc_proto_t *wire, uint64_t *out_value,
                             fc_error_t *err) FC_MUST_CHECK;
 
-// The types of members that a field of a message can fill in.
+// The types of the members of a struct that a field of a message can fill in.
 typedef enum fc_proto_member_t {
-  FC_PROTO_TEXT,   // fc_str_t, of FC_PROTO_BYTES
-  FC_PROTO_VALUE,  // uint64_t, of a number
+  FC_PROTO_TEXT,   // fc_str_t, from a field of FC_PROTO_BYTES
+  FC_PROTO_VALUE,  // uint64_t, from a field that is a number
 } fc_proto_member_t;
 typedef struct fc_proto_row_t {
   uint32_t number;
   uint8_t member;  // fc_proto_member_t
-  size_t offset;   // of a member of the type that `member` says
+  size_t offset;   // of the member in *out
 } fc_proto_row_t;
-// Fills in *out. Fields without a row are skipped; if a field comes twice, the last one
-// counts. FC_CODE_BINARY_FRAMING also when a field has another type than its row.
+// Fills in the members of *out that `rows` name. Fields without a row are skipped; if a
+// field comes twice, the last one counts. FC_CODE_BINARY_FRAMING also when a field has
+// another type than its row.
 fc_status_t fc_proto_read(fc_str_t message, const fc_proto_row_t *rows,
                           size_t count, void *out,
                           fc_error_t *err) FC_MUST_CHECK;
 
 // ---------------------------------------------------------------------------
-// Writing. For a message inside another one, the writer needs its size first.
+// Writing. A message is written with its size before it. So to write a message inside
+// another one, compute its size first.
 
 size_t fc_proto_varint_size(uint64_t value);
 // The size of a whole field of FC_PROTO_BYTES. Numbers of fields are below 2^29.
@@ -79,8 +82,8 @@ fc_status_t fc_proto_put_head(fc_sink_t *sink, uint32_t number, uint64_t size,
                               fc_error_t *err);
 fc_status_t fc_proto_put_bytes(fc_sink_t *sink, uint32_t number, fc_str_t bytes,
                                fc_error_t *err);
-// An empty text, or 0, is not written, because readers take an absent field as
-// empty or 0.
+// These two write nothing for an empty text or 0, because readers take an absent field
+// as empty or 0.
 fc_status_t fc_proto_put_text(fc_sink_t *sink, uint32_t number, fc_str_t text,
                               fc_error_t *err);
 fc_status_t fc_proto_put_value(fc_sink_t *sink, uint32_t number, uint64_t value,

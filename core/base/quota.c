@@ -17,13 +17,14 @@
 typedef uint64_t (*quota_fn_t)(const char *root, const char *folder,
                                bool version2);
 
-// The number of processors that the quota of one group pays for, rounded up.
+// Returns the number of processors that the quota of one group allows, rounded up.
 static uint64_t cpus_of(const char *root, const char *folder, bool version2) {
   char text[64];
   long long quota = 0, period = 0;
   if (version2) {
     if (!fc_cgroup_read(root, folder, "cpu.max", text, sizeof text)) return 0;
-    if (sscanf(text, "%lld %lld", &quota, &period) != 2) return 0;  // "max …"
+    if (sscanf(text, "%lld %lld", &quota, &period) != 2) return 0;  // "max …":
+                                                                    // no quota
   } else {
     if (!fc_cgroup_read(root, folder, "cpu.cfs_quota_us", text, sizeof text))
       return 0;
@@ -36,7 +37,8 @@ static uint64_t cpus_of(const char *root, const char *folder, bool version2) {
   return (uint64_t)(quota / period + (quota % period != 0));
 }
 
-// For no limit, version 2 has "max" and version 1 a number near 2^63.
+// Returns the memory limit of one group. Where there is no limit, version 2 has "max" and
+// version 1 a number near 2^63.
 static uint64_t memory_of(const char *root, const char *folder, bool version2) {
   char text[64];
   const char *name = version2 ? "memory.max" : "memory.limit_in_bytes";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FC_ASAN and FC_TSAN are 1 when the code is built with that sanitizer, else 0. (gcc
-// defines a macro, clang has a feature.) FC_POISON and FC_UNPOISON mark bytes for the
-// address sanitizer, and FC_IS_POISONED reads the mark of one byte. Without the
+// tells it by a macro, clang by __has_feature.) FC_POISON and FC_UNPOISON mark bytes for
+// the address sanitizer, and FC_IS_POISONED reads the mark of one byte. Without the
 // sanitizer they do nothing.
 #ifndef FARCALL_CORE_BASE_SANITIZE_H_
 #define FARCALL_CORE_BASE_SANITIZE_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SHA-256 (FIPS 180-4) by libnettle. It identifies modules and their functions: clients
-// see the hash, and a sidecar may name the hash of its file. It also hashes secrets, of
-// which 256 bits are random (docs/decisions/tokens.md). An object is used by one thread
+// see the hash, and a sidecar may name the hash of its file. It also hashes secrets that
+// have 256 random bits (docs/decisions/tokens.md). An object is used by one thread
 // at a time.
 #ifndef FARCALL_BASE_SHA256_H_
 #define FARCALL_BASE_SHA256_H_

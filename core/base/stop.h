@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ends a call from outside: its deadline, or its cancel word, which is set
-// by the side that waits for the answer. Code that runs long on a worker checks
+// The two things that end a call from outside: its deadline, and its cancel word, which
+// is set by the thread that waits for the answer. Code that runs long on a worker checks
 // both. The check reads the clock only when there is a deadline.
 #ifndef FARCALL_CORE_BASE_STOP_H_
 #define FARCALL_CORE_BASE_STOP_H_
@@ -26,7 +26,7 @@ static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
 // 16,384 values: about every 50 us.
 #define FC_STOP_STEP ((size_t)64 << 10)
 
-// The deadline and cancel word of a call, for code that is handed both. Zeroed:
+// The deadline and cancel word of a call, for functions that need both. Zeroed:
 // nothing ends the call.
 typedef struct fc_stop_t {
   const _Atomic(uint32_t) *cancel;
@@ -34,7 +34,7 @@ typedef struct fc_stop_t {
 } fc_stop_t;
 
 // Writes the error of code that stops because fc_stop_check returned `why`, which is not
-// FC_OK. For code that never checks, the server writes the same error after the deadline.
+// FC_OK. If code never checks, the server writes the same error after the deadline.
 static inline fc_status_t fc_stop_fail(fc_status_t why, fc_error_t *err) {
   return why == FC_DEADLINE_EXCEEDED
              ? fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,

@@ -16,9 +16,10 @@ int fc_str_compare(fc_str_t a, fc_str_t b) {
   return (a.size > b.size) - (a.size < b.size);
 }
 
-// Computes the distance of optimal string alignment. Three rows of its matrix are used
-// in turn. Only cells at most `limit` from the diagonal are filled: others cannot be
-// within the limit. The cells around them are limit + 1.
+// Computes the distance of optimal string alignment. The three rows of `rows` hold the
+// last rows of the matrix in turn. Only cells at most `limit` from the diagonal are
+// computed: other cells cannot be within the limit. Their neighbours are set to limit +
+// 1.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
   const unsigned over = limit + 1;
   if (a.size > DISTANCE_NAME_MAX || b.size > DISTANCE_NAME_MAX) return over;
@@ -42,7 +43,7 @@ unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
       if (best < least) least = best;
     }
     row[to + 1] = over;
-    // Both rows count, because a swap looks two rows back.
+    // The minima of both rows are needed, because a swap looks two rows back.
     if (least > limit && least_above > limit) return over;
   }
   const size_t apart = a.size > b.size ? a.size - b.size : b.size - a.size;
@@ -72,7 +73,8 @@ fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
                           fc_error_t *err) {
   *out_valid = true;
   while (text.size > FC_STOP_STEP && *out_valid) {
-    // A character must not be cut in two. It has at most three bytes after its first.
+    // The part must not end inside a character. A character has at most three bytes after
+    // its first.
     size_t part = FC_STOP_STEP;
     for (int i = 0; i < 3 && ((unsigned char)text.data[part] & 0xC0) == 0x80;
          i++) {
@@ -86,8 +88,8 @@ fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
   return FC_OK;
 }
 
-// True when one of the first two bytes of `a` is one of the first two of `b`. Then the
-// names are likely to differ only by a typing error.
+// True when one of the first two bytes of `a` is one of the first two of `b`. Otherwise
+// the names are not likely to differ only by a typing error.
 static bool begins_alike(fc_str_t a, fc_str_t b) {
   for (size_t i = 0; i < 2 && i < a.size; i++) {
     for (size_t j = 0; j < 2 && j < b.size; j++) {
@@ -97,7 +99,8 @@ static bool begins_alike(fc_str_t a, fc_str_t b) {
   return false;
 }
 
-// At least one byte must match: 'x' is not a typing error for 'y'.
+// True when `name` may be a misspelling of the wanted name. At least one byte must match:
+// 'x' is not a typing error for 'y'.
 static bool is_near(fc_nearest_t *search, fc_str_t name,
                     unsigned *out_distance) {
   const fc_str_t wanted = search->wanted;
@@ -119,7 +122,7 @@ bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
                       fc_str_starts(name, search->wanted);
   if (!near && !begins) return false;
   search->any = true;
-  // Later only a nearer name replaces this one; no name is nearer than an equal one.
+  // From now on only a nearer name can replace this one. After an equal name none can.
   if (near) search->limit = distance ? distance - 1 : 0;
   return true;
 }
@@ -142,8 +145,8 @@ static uint32_t scalar_of(const unsigned char *at, size_t length) {
   return scalar;
 }
 
-// True for controls above ASCII (terminals take U+009B for ESC [), and for invisible
-// characters that change what a reader sees, such as those that turn the direction of
+// True for controls above ASCII (terminals read U+009B as ESC [), and for invisible
+// characters that change what a reader sees, such as those that reverse the direction of
 // text.
 static bool is_unseen(uint32_t scalar) {
   static const uint32_t kRanges[][2] = {

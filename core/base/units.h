@@ -7,7 +7,7 @@
 #include "farcall/base.h"
 
 typedef struct fc_unit_t {
-  const char *text;  // NULL: behind the last one
+  const char *text;  // NULL in the row after the last unit
   uint64_t factor;
 } fc_unit_t;
 

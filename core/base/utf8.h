@@ -26,8 +26,8 @@ static inline size_t fc_utf8_length(const char *text, size_t size) {
   return length;
 }
 
-// The longest beginning of `text` that is valid and has at most `most` bytes. A
-// character is not cut in two.
+// Returns the longest valid beginning of `text` of at most `most` bytes. No character is
+// cut in two.
 static inline fc_str_t fc_utf8_cut(fc_str_t text, size_t most) {
   size_t size = 0;
   while (size < text.size) {
@@ -40,8 +40,8 @@ static inline fc_str_t fc_utf8_cut(fc_str_t text, size_t most) {
 
 // True when all of `text` is valid.
 bool fc_utf8_is_valid(fc_str_t text);
-// fc_utf8_is_valid for a text that may be long. From time to time it checks whether the
-// call must end (fc_stop_look).
+// Does the same as fc_utf8_is_valid, for a text that may be long. From time to time it
+// checks whether the call must end (fc_stop_look).
 fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
                           fc_error_t *err);
 

@@ -8,7 +8,8 @@
 
 #include "farcall/type.h"
 
-// True for such a type, except a boolean, for which any byte but 0 is true.
+// True for a type whose elements have such unused bits. A boolean is not one of them: any
+// byte but 0 is true.
 static inline bool fc_width_is_odd(const fc_dtype_info_t *info) {
   return info->bits < 8 * info->size && info->class_ != FC_DTYPE_CLASS_BOOL;
 }
@@ -33,13 +34,14 @@ static inline uint64_t fc_width_load(const fc_dtype_info_t *info,
   return bits;
 }
 
-// `bits` with zeros above the width.
+// Returns `bits` with zeros above the width.
 static inline uint64_t fc_width_cut(const fc_dtype_info_t *info,
                                     uint64_t bits) {
   return bits & UINT64_MAX >> (64u - info->bits);
 }
 
-// `bits` with the sign repeated above the width, or zeros where the type has no sign.
+// Returns `bits` with the sign repeated above the width, or with zeros there if the type
+// has no sign.
 static inline uint64_t fc_width_extend(const fc_dtype_info_t *info,
                                        uint64_t bits) {
   const unsigned unused = 64u - info->bits;
@@ -47,8 +49,8 @@ static inline uint64_t fc_width_extend(const fc_dtype_info_t *info,
   return (uint64_t)((int64_t)(bits << unused) >> unused);
 }
 
-// fc_width_extend for a type of one byte. It needs so few instructions that a loop of
-// it is as fast as one that copies.
+// Does the same as fc_width_extend for a type of one byte. It needs so few instructions
+// that a loop that uses it is as fast as a loop that copies.
 static inline uint8_t fc_width_extend_byte(const fc_dtype_info_t *info,
                                            uint8_t byte) {
   const unsigned sign = fc_dtype_is_signed(info) ? 1u << (info->bits - 1) : 0;
@@ -64,7 +66,8 @@ static inline void fc_width_fill(const fc_dtype_info_t *info, uint8_t *data,
     return;
   }
   if (info->size == 1) {
-    const fc_dtype_info_t own = *info;  // which `data` cannot be
+    const fc_dtype_info_t own = *info;  // a copy, so the compiler knows that
+                                        // `data` is not in it
     for (size_t i = 0; i < count; i++) {
       data[i] = fc_width_extend_byte(&own, data[i]);
     }
@@ -82,8 +85,8 @@ static inline bool fc_width_is_great(const fc_dtype_info_t *info) {
   return fc_dtype_is_integer(info) && info->bits > 53;
 }
 
-// The greatest magnitude that positive (or, with `negative`, negative) numbers
-// of an integer or boolean type have.
+// Returns the greatest magnitude of the positive numbers (with `negative`, of the
+// negative numbers) of an integer or boolean type.
 static inline uint64_t fc_width_most(const fc_dtype_info_t *info,
                                      bool negative) {
   if (!fc_dtype_is_signed(info)) {

@@ -8,8 +8,7 @@
 
 #include "value/gather.h"
 
-// The address of an empty tensor that has no memory, so that no argument is
-// null.
+// The address that an empty tensor without memory gets, so that no argument is null.
 static _Alignas(FC_MEMREF_ALIGNMENT) uint8_t nothing[FC_MEMREF_ALIGNMENT];
 
 static void dense_strides(const int64_t *shape, int32_t rank,
@@ -36,9 +35,9 @@ void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out) {
   }
 }
 
-// Chooses dynamic strides from the innermost dim outwards. Each stride is
-// larger than the extent of the dims that already have one. For a type without
-// static strides the result is dense.
+// Chooses the dynamic strides, from the innermost dim outwards. Each is larger than the
+// extent of the dims that already have a stride. For a type without static strides the
+// result is dense.
 static bool choose_strides(const int64_t *declared, const int64_t *shape,
                            int32_t rank, int64_t *strides) {
   int64_t next = 1;
@@ -134,7 +133,8 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                    argument);
   }
 
-  // The block starts at the lowest element, or at `aligned` if that is lower.
+  // The block starts at the lowest element, or at the descriptor's `aligned` address if
+  // that is lower.
   const int64_t start = low < 0 ? low : 0;
   int64_t span;
   if (start < -INT64_MAX || !fc_i64_add(high, -start, &span) ||
@@ -190,8 +190,8 @@ static fc_status_t check_declared(const fc_memref_t *descriptor, int32_t rank,
   return FC_OK;
 }
 
-// Computes the address of a view's first element, and the bytes from its lowest element
-// to the end of its highest. False when these cannot be addresses in a program.
+// Computes the address of a view's first element, and the range of bytes from its lowest
+// element to the end of its highest. False when no program can have these addresses.
 static bool extent_of(const fc_memref_t *descriptor, int64_t low, int64_t high,
                       size_t element_size, int64_t *out_first,
                       fc_span_t *out_extent) {
@@ -213,7 +213,7 @@ static bool extent_of(const fc_memref_t *descriptor, int64_t low, int64_t high,
 }
 
 // The number of elements of a vector that is the element of a memref; 1 if the
-// element is not a vector.
+// element is not a vector, INT64_MAX if the number overflows.
 static int64_t vector_count(const fc_signature_t *signature,
                             const fc_type_t *type) {
   int64_t count = 1;

@@ -2,7 +2,7 @@
 //
 // Memref descriptors as MLIR's LLVM lowering lays them out. Builds the descriptors
 // of tensors that are passed to a module. Checks the descriptors that a module
-// returns, before the memory behind them is read. Used by the native backend on
+// returns, before the memory that they point to is read. Used by the native backend on
 // the worker's thread. Ownership of the memory is handled elsewhere (own.h).
 #ifndef FARCALL_MEMREF_DESCRIPTOR_H_
 #define FARCALL_MEMREF_DESCRIPTOR_H_
@@ -10,7 +10,7 @@
 #include "farcall/type.h"
 #include "farcall/value.h"
 
-// memref<…> of rank N: 24 + 16 N bytes. All counts are in elements. The address
+// A memref<…> of rank N: 24 + 16 N bytes. All counts are in elements. The address
 // of element (i…) is aligned + size * (offset + sum of i * stride); `allocated`
 // is only for free().
 typedef struct fc_memref_t {
@@ -20,7 +20,7 @@ typedef struct fc_memref_t {
   int64_t words[];  // rank sizes, then rank strides
 } fc_memref_t;
 
-// memref<*x…>
+// A memref<*x…>
 typedef struct fc_memref_unranked_t {
   int64_t rank;
   fc_memref_t *descriptor;

@@ -100,7 +100,7 @@ fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
   if (named) return named->probe(head, err);
   const fc_file_kind_t *kind = fc_file_kind(head, path);
   if (!kind) kind = fc_file_kind_named(path);
-  // A file that looks like a module, but that no backend takes, is treated as unknown.
+  // A file that looks like a module but is accepted by no backend is treated as unknown.
   return kind && kind->use != FC_FILE_MODULE ? fail_known(kind, path, err)
                                              : fail_unknown(backends, err);
 }

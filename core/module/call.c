@@ -210,8 +210,8 @@ static fc_status_t pass_copy(fc_call_t *call, fc_call_argument_t *argument,
   return FC_OK;
 }
 
-// Clears the bits above the width, which the caller may have set: a register
-// must not have them.
+// Clears the bits above the type's width, which the caller may have set: code expects
+// them to be clear.
 static void fill_scalar(fc_value_t *value) {
   if (value->kind != FC_VALUE_SCALAR) return;
   const fc_dtype_info_t *info = fc_dtype_info(value->dtype);
@@ -295,9 +295,9 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
   return FC_OK;
 }
 
-// Copies tensors. With `all` it copies all of them, because otherwise the
+// Copies tensor results. With `all` it copies every tensor, because otherwise the
 // module would stay locked until its results are released. Without `all` it
-// copies those whose place in the store gets a new value.
+// copies the tensors in memory of stored values that this call replaces.
 static fc_status_t keep_results(fc_call_t *call, bool all, fc_error_t *err) {
   const fc_frame_t *frame = call->instance->frame;
   FC_TRY(fc_frame_fill_widths(call->instance->frame, err));

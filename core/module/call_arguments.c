@@ -121,7 +121,7 @@ typedef struct list_level_t {
   size_t left;
 } list_level_t;
 
-// A tensor inside a list is passed without a copy, so the code must be able to
+// Checks a tensor inside a list. It is passed without a copy, so the code must be able to
 // use it where it lies.
 static fc_status_t check_item(const fc_call_t *call, const fc_value_t *value,
                               fc_error_t *err) {

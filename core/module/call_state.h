@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The struct behind fc_call_t (farcall/call.h), for call.c and call_arguments.c.
+// The struct of fc_call_t (farcall/call.h), for call.c and call_arguments.c.
 #ifndef FARCALL_CORE_MODULE_CALL_STATE_H_
 #define FARCALL_CORE_MODULE_CALL_STATE_H_
 
@@ -15,7 +15,7 @@ typedef struct fc_call_buffer_t {
 } fc_call_buffer_t;
 
 typedef struct fc_call_argument_t {
-  fc_value_t *dest;  // in the flat call; NULL: it is passed nowhere
+  fc_value_t *dest;  // in the flat call; NULL: the value is not passed
   bool set;
   bool copied;       // each run passes `copy`, not the caller's elements
   fc_value_t given;  // its shape and strides point into `dims`
@@ -31,7 +31,7 @@ struct fc_call_t {
   fc_leaves_t results;
   fc_call_argument_t *given;  // by argument leaf
   fc_value_t *flat;           // the arguments of the flat call
-  fc_state_t *state;          // NULL: each run has its own
+  fc_state_t *state;          // NULL: each run begins with zeros of its own
   fc_call_buffer_t *
       storage;  // by place()'s `leaf`: of OUT arguments that are not set, and state
   // The results of the last run. Each has two buffers, for the elements and the shape
@@ -40,7 +40,7 @@ struct fc_call_t {
   fc_call_buffer_t *kept_buffers;
 };
 
-// Adds to the error the argument that it is about, and the part of that argument.
+// Adds to the error which argument it is about, and which part of that argument.
 fc_status_t fc_call_locate(const fc_call_t *call, uint32_t leaf,
                            fc_status_t status, fc_error_t *err);
 // Sets the arguments whose type has only one value.

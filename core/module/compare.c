@@ -18,8 +18,8 @@
 // The declared type of a value.
 typedef struct place_t {
   uint32_t node;     // FC_NODE_NONE: nothing is declared
-  fc_dtype_t dtype;  // of all numbers below; NONE: not declared
-  bool exact;        // numbers are no data (a shape): no tolerance
+  fc_dtype_t dtype;  // of all numbers in the value; NONE: not declared
+  bool exact;        // it is a shape, not data: no tolerance
 } place_t;
 
 static const place_t kNowhere = {.node = FC_NODE_NONE};
@@ -28,10 +28,10 @@ static const place_t kShape = {.node = FC_NODE_NONE, .exact = true};
 // Two open containers, one of each document.
 typedef struct level_t {
   yyjson_val *got;
-  yyjson_val *next;      // of the expected one: an element, or a key
-  yyjson_val *next_got;  // element
-  size_t size;           // of the expected one
-  size_t index;          // elements begun
+  yyjson_val *next;      // of the expected container: an element, or a key
+  yyjson_val *next_got;  // of the other container: an element
+  size_t size;           // of the expected container
+  size_t index;          // how many children were begun
   fc_str_t key;          // of the member that was begun
   place_t place;
   uint32_t child;  // TUPLE: node of the next element
@@ -110,7 +110,7 @@ static void differ(compare_t *compare, yyjson_val *expected, yyjson_val *got) {
 
 typedef struct number_t {
   double value;
-  int64_t step;  // counts the numbers of its type in their order
+  int64_t step;  // the number's position among all numbers of its type
   bool is_nan;
   bool is_whole;
 } number_t;
@@ -198,13 +198,14 @@ static bool is_tolerated(compare_t *compare, bool exact,
   }
   const uint64_t a = (uint64_t)both[0].step, b = (uint64_t)both[1].step;
   const uint64_t ulp = both[0].step < both[1].step ? b - a : a - b;
-  if (ulp == 0 || exact) return ulp == 0;  // 0 and -0 have one step
+  if (ulp == 0 || exact) return ulp == 0;  // also for 0 and -0, which have the
+                                           // same step
   // Different whole numbers may be equal as doubles, so the difference in steps is used.
   const double absolute =
       both[0].is_whole ? (double)ulp : fabs(both[0].value - both[1].value);
   if (absolute > out->max_absolute) out->max_absolute = absolute;
   if (ulp > out->max_ulp) out->max_ulp = ulp;
-  if (!isfinite(absolute)) return false;  // nothing else is near an infinity
+  if (!isfinite(absolute)) return false;  // no other number is near an infinity
   return ulp <= may->ulp || absolute <= may->absolute ||
          absolute <= may->relative * fabs(both[0].value);
 }
@@ -246,8 +247,8 @@ static place_t place_of(const fc_signature_t *signature, uint32_t node) {
                    .dtype = fc_dtype_info((fc_dtype_t)type->dtype)->part};
 }
 
-// The results of an answer are those of the function, then the final contents
-// of out and inout arguments.
+// Finds the type of result `index` of an answer: first come those of the function, then
+// the final contents of out and inout arguments.
 static place_t place_of_result(const fc_signature_t *signature, size_t index) {
   for (const fc_param_t *at = NULL; (at = fc_result_next(signature, at));) {
     if (index-- == 0) return place_of(signature, at->type);
@@ -289,7 +290,8 @@ static place_t place_of_member(const compare_t *compare, const level_t *level) {
   const bool data = fc_str_equal(level->key, FC_STR("data"));
   if (level->place.node == FC_NODE_NONE) return data ? level->place : kShape;
   const fc_type_t *type = fc_signature_node(signature, level->place.node);
-  if (type->kind == FC_TYPE_LIST) return level->place;  // {"list":…}
+  if (type->kind == FC_TYPE_LIST) return level->place;  // the value is
+                                                        // {"list":…}
   if (type->kind != FC_TYPE_DICT) return data ? level->place : kShape;
   for (uint32_t i = type->child; i != FC_NODE_NONE;) {
     const fc_type_t *child = fc_signature_node(signature, i);

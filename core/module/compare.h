@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the results of two calls of one function, as answers write them,
+// Compares the results of two calls of one function, as they are written in answers,
 // value by value and by the types of the signature. So two spellings of one
 // number are equal, and the difference of two numbers is given in units in the
 // last place of their own type. Any thread.
@@ -9,21 +9,22 @@
 
 #include "farcall/type.h"
 
-// How far a number may be from the expected one. Meeting one of the three limits is
-// enough. Zeroed: the numbers must be equal.
+// How far a number may be from the expected one. It is enough to be within one of the
+// three limits. Zeroed: the numbers must be equal.
 typedef struct fc_tolerance_t {
   double absolute;
   double relative;   // times the number that is expected
-  uint64_t ulp;      // steps between neighbours of its type
+  uint64_t ulp;      // steps between neighbouring numbers of its type
   bool nan_differs;  // NaN is not the same as NaN
 } fc_tolerance_t;
 
 typedef struct fc_comparison_t {
-  uint64_t values;  // that were compared
+  uint64_t values;  // how many were compared
   // The number of values beyond the tolerance, and of containers that differ in
   // kind or size.
   uint64_t different;
-  // The greatest differences between two numbers of data, tolerated or not.
+  // The greatest differences between two numbers, whether within the tolerance or not.
+  // Shapes do not count.
   double max_absolute;
   uint64_t max_ulp;
   // The first difference: its place in the answer (RFC 6901), the expected value and

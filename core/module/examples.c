@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An example is a call with a name, so the reader of calls reads it (expect.c). Its
-// arguments are decoded like those of a request. Its results are compared with what the
+// An example is a call with a name, so expect.c reads it. Its arguments are decoded like
+// those of a request. Its results are compared with what the
 // module answers only when the example is tried (proof.h).
 #include "module/examples.h"
 
@@ -17,7 +17,7 @@
 // ---------------------------------------------------------------------------
 // Checks against the module
 
-// Fails because of the member of example `index` at `pointer`; with "" as
+// Fails because of a member of example `index`, to which `pointer` points; with "" as
 // `pointer`, because of the whole example.
 static fc_status_t fail(const fc_expectations_t *examples, size_t index,
                         const char *pointer, const char *why, fc_error_t *err) {
@@ -172,7 +172,8 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
                              fc_error_t *err) {
   static const char kWord[] = "\"examples\"";
   *out_examples = NULL;
-  // Few sidecars have examples, and some are large, so the word is searched first.
+  // Few sidecars have examples, and some sidecars are large, so the word "examples" is
+  // searched first.
   if (!sidecar.size ||
       !memmem(sidecar.data, sidecar.size, kWord, sizeof kWord - 1)) {
     return FC_OK;
@@ -181,7 +182,8 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
   yyjson_doc *doc =
       yyjson_read_opts((char *)(uintptr_t)sidecar.data, sidecar.size,
                        YYJSON_READ_NUMBER_AS_RAW, &alc, NULL);
-  // The backend has parsed it before, so parsing fails only when memory is short.
+  // The backend has parsed the sidecar before, so parsing fails only when memory is
+  // short.
   if (!doc) return fc_fail_memory(err);
   yyjson_val *list = yyjson_obj_get(yyjson_doc_get_root(doc), "examples");
   fc_expectations_t *made = NULL;

@@ -34,7 +34,7 @@ const fc_expectations_t *fc_module_examples(const fc_module_t *module);
 const fc_expected_call_t *fc_example_next(const fc_function_t *function,
                                           const fc_expected_call_t *after);
 
-// Writes a call that the function takes: its example `name`. With "" as `name`, writes
+// Writes a call that the function accepts: its example `name`. With "" as `name`, writes
 // its first example or, if it has none, the call that fc_signature_print_example
 // writes. FC_CODE_UNKNOWN_FIELD when there is no example of this name,
 // FC_CODE_RESULT_TOO_LARGE above `most` bytes.

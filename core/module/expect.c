@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line is read as a tree. Its arguments and results are written out again, so that
-// the tree can be freed. Numbers keep their spelling.
+// Each line is parsed as a tree. Its arguments and results are written out again as text,
+// so that the tree can be freed. Numbers keep their spelling.
 #include "module/expect.h"
 
 #include <stdarg.h>
@@ -17,7 +17,8 @@ typedef struct reader_t {
   fc_expectations_t *made;
   const yyjson_alc *alc;
   uint32_t line;
-  const char *list;  // where the list stands; NULL: there is none, but lines
+  const char *list;  // the place of the list; NULL: the calls are lines, not a
+                     // list
   fc_error_t *err;
 } reader_t;
 
@@ -121,7 +122,7 @@ static fc_status_t keep_body(const reader_t *reader, yyjson_val *root,
   const size_t room = parts[0].size + parts[1].size + 32;
   char *text = fc_arena_alloc(&reader->made->arena, room, 1);
   if (!text) return fc_fail_memory(reader->err);
-  // Every function takes arguments by position, but not every function takes "kwargs".
+  // All functions accept arguments by position, but only some accept "kwargs".
   const int size =
       values[1] ? snprintf(text, room, "{\"args\":%.*s,\"kwargs\":%.*s}",
                            FC_STR_ARG(parts[0]), FC_STR_ARG(parts[1]))

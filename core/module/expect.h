@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of a module with their expected answers, one JSON object a line:
+// Calls of a module with their expected answers, one JSON object in each line:
 //   {"function":"f","args":[…],"kwargs":{…},"results":[…],"tolerance":{…},"name":"n"}
 // docs/abi.md has the format. A server tests a module with these calls before it serves
 // the module; `farcall test` and `farcall diff` read the same lines. Any thread.
@@ -15,11 +15,11 @@
 #define FC_EXPECT_CALL_MAX (1u << 20)  // bytes of one line
 
 typedef struct fc_expected_call_t {
-  uint32_t line;      // from 1; of a list's element its place, from 1
+  uint32_t line;      // from 1; for an element of a list its place, from 1
   fc_str_t name;      // "": it has none
-  fc_str_t function;  // "": the only one of the module
+  fc_str_t function;  // "": the module's only function
   fc_str_t body;      // the call document
-  fc_str_t results;   // an array; "": any
+  fc_str_t results;   // an array; "": any results will do
   fc_str_t error;     // the code with which it must fail; "": it must not
   fc_tolerance_t tolerance;
 } fc_expected_call_t;
@@ -36,7 +36,7 @@ typedef struct fc_expectations_t {
 fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
                                   fc_expectations_t **out_expectations,
                                   fc_error_t *err) FC_MUST_CHECK;
-// fc_expectations_parse for a list in a document that was read with
+// Does the same as fc_expectations_parse for a list in a document that was read with
 // YYJSON_READ_NUMBER_AS_RAW. `place` is the place of the list, such as "/examples";
 // errors name the place of the call.
 struct yyjson_val;
@@ -44,9 +44,10 @@ fc_status_t fc_expectations_read(struct yyjson_val *list, const char *place,
                                  fc_allocator_t allocator,
                                  fc_expectations_t **out_expectations,
                                  fc_error_t *err) FC_MUST_CHECK;
-void fc_expectations_destroy(fc_expectations_t *expectations);  // or NULL
+void fc_expectations_destroy(fc_expectations_t *expectations);  // NULL is
+                                                                // allowed
 
-// The function that a call names. FC_CODE_FUNCTION_NOT_FOUND,
+// Finds the function that a call names. FC_CODE_FUNCTION_NOT_FOUND,
 // FC_CODE_UNSUPPORTED_TYPE.
 fc_status_t fc_expected_function(const fc_expected_call_t *call,
                                  const fc_module_t *module,

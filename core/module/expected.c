@@ -31,7 +31,7 @@ fc_status_t fc_expected_function(const fc_expected_call_t *call,
   return FC_OK;
 }
 
-// Prints "line 3 ('f')" or "example 'a seven' ('f')".
+// Prints which call it is: "line 3 ('f')" or "example 'a seven' ('f')".
 static void print_name(const fc_expected_call_t *call, char out[180]) {
   char shown[80], name[80];
   fc_escape(shown, sizeof shown, 64, call->function);

@@ -20,7 +20,7 @@ fc_str_t fc_path_file(fc_str_t path) {
   return fc_str_make(path.data + skip, path.size - skip);
 }
 
-// Changes `err` to say that the sidecar cannot be read, followed by the reason.
+// Puts "cannot read its sidecar" before the message of `err`, which has the reason.
 static fc_status_t fail_sidecar(fc_error_t *err) {
   fc_error_t why = {0};
   if (err) why = *err;
@@ -44,8 +44,8 @@ fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
   return fail_sidecar(err);
 }
 
-// Hashes the file by reading it. Reading it through its mapping would keep a
-// large file in memory.
+// Hashes the file by reading it. If it were read through its mapping, a
+// large file would stay in memory.
 static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
                              fc_error_t *err) {
   fc_sha256_t hash;
@@ -63,8 +63,9 @@ static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
   return FC_OK;
 }
 
-// Notes the file's size and its time of writing. fc_files_read calls it before it hashes
-// the file, and fc_files_hash calls it afterwards, so a change in between is noticed.
+// Notes the file's size and its time of writing. fc_files_read does so before it hashes
+// the file, and fc_files_hash does so after it has hashed, so a change in between is
+// noticed.
 static fc_status_t note_time(const fc_snapshot_t *file,
                              fc_file_digest_t *digest, fc_error_t *err) {
   struct stat info;
@@ -83,8 +84,8 @@ static bool is_current(const fc_file_digest_t *known,
   return sealed || known->written_ns == now->written_ns;
 }
 
-// A file with a sidecar is hashed immediately: the sidecar may name the hash, and
-// opening the module compares the two.
+// True when the file need not be hashed now. A file with a sidecar is hashed now, because
+// the sidecar may name the hash, which is compared when the module is opened.
 static bool may_hash_later(const fc_module_files_t *files, uint64_t hash_max,
                            uint64_t size) {
   return hash_max > 0 && size > hash_max && files->sidecar < 0;
@@ -170,7 +171,7 @@ bool fc_is_version(fc_str_t text) {
   return digits;
 }
 
-// Takes the last part of a path, and the '/' before it.
+// Cuts off and returns the last part of a path. The '/' before it is removed, too.
 static fc_str_t take_last(fc_str_t *path) {
   const fc_str_t last = fc_path_file(*path);
   path->size -= last.size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The struct of an instance (farcall/call.h), for its calls. It has one frame,
-// because the instance of a backend makes one call at a time.
+// The struct of fc_instance_t (farcall/call.h), for code that makes its calls. An
+// instance has one frame, because the instance of a backend makes one call at a time.
 #ifndef FARCALL_MODULE_INSTANCE_H_
 #define FARCALL_MODULE_INSTANCE_H_
 
@@ -17,7 +17,8 @@ struct fc_instance_t {
   void *handle;         // of the backend
   fc_frame_t *frame;
   fc_call_t *open;       // the call whose results may be read, or NULL
-  _Atomic(bool) in_use;  // a thread runs a call; taken by exchange: by one only
+  _Atomic(bool) in_use;  // true while a thread runs a call; atomic exchange
+                         // lets only one set it
 };
 
 void fc_instance_forget(fc_instance_t *instance);  // gives back one reference

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks files up in kinds.def. Only ONNX has no fixed bytes: its fields of protobuf are
-// examined instead.
+// Looks files up in kinds.def. An ONNX file has no fixed first bytes: its protobuf fields
+// are examined instead.
 #include "module/kinds.h"
 
 #include <stdio.h>
@@ -36,9 +36,9 @@ static bool has_bytes(const fc_file_kind_t *kind, fc_str_t head) {
          !memcmp(head.data + kind->place, bytes.data, bytes.size);
 }
 
-// A ModelProto of ONNX begins with ir_version, from 3 to 127. The next field is a text,
-// a number (model_version), the graph or the opset. A SavedModel of TensorFlow begins
-// with its version, 1, and a field of the same kind.
+// True for the beginning of a ModelProto of ONNX: ir_version, from 3 to 127, then a text,
+// a number (model_version), the graph or the opset. A SavedModel of TensorFlow begins in
+// the same way, but its first number, the version, is 1.
 static bool is_onnx(fc_str_t head) {
   static const char kNext[] = "\x12\x1A\x22\x28\x32\x3A\x42";
   return head.size > 2 && head.data[0] == '\x08' && head.data[1] > 2 &&

@@ -53,8 +53,9 @@ struct fc_module_t {
   char sidecar_sums[2][65];
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
-  char settled[FC_DIGEST_SIZE];     // of the functions as they are now
-  char (*digests)[FC_DIGEST_SIZE];  // of functions
+  char settled[FC_DIGEST_SIZE];     // like `digest`, with the verdicts of
+                                    // fc_module_settle
+  char (*digests)[FC_DIGEST_SIZE];  // one for each function
   // By function: its signature if it is neither in `info` nor in `sizes`, else NULL.
   // Such a signature belongs to a function for which no plan can be made, or whose rows
   // were tested for batching.
@@ -139,8 +140,8 @@ static fc_status_t refuse_function(fc_module_t *module,
   return status;
 }
 
-// *out_plan is NULL when no plan can be made; then the signature in `replaced`
-// has the reason.
+// Makes the plan of a listed function. If that is impossible, *out_plan is NULL, and the
+// signature in `replaced` says why.
 static fc_status_t make_plan(fc_module_t *module, const fc_sized_t *listed,
                              fc_plan_t **out_plan, fc_error_t *err) {
   fc_error_t why;
@@ -263,8 +264,8 @@ static void destroy(fc_module_t *module) {
   fc_free(module->allocator, module);
 }
 
-// Puts the name of the module's file, without its directory, before the message. It is
-// not added to an error about memory, which is not about the file.
+// Puts the name of the module's file, without its directory, before the message. An
+// error about memory stays as it is, because it is not about the file.
 static void name_file(fc_str_t path, fc_error_t *err) {
   if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return;
   char message[sizeof err->message];
@@ -307,8 +308,8 @@ static fc_status_t fail_variant(const char *file, fc_status_t status,
   return fc_fail(err, err->code, "its variant '%s': %s", shown, message);
 }
 
-// Replaces the file by the variant for this processor, if the sidecar lists one, and
-// then the sidecar by the variant's own sidecar, if there is one.
+// Replaces the file by the variant for this processor, if the sidecar lists one. Then
+// replaces the sidecar by the variant's own sidecar, if there is one.
 static fc_status_t take_variant(fc_module_t *module,
                                 const fc_backend_t *const *backends,
                                 const fc_module_options_t *options,

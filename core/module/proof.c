@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads tests from the sidecar or a file; examples that have results are added to them.
+// Reads tests from the sidecar or from a file, and adds the examples that have results.
 #include "module/proof.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static fc_status_t fail(const char *where, const fc_error_t *why,
 // ---------------------------------------------------------------------------
 // The sidecar
 
-// Reads a whole number that was kept as it was written, with digits only.
+// Reads a whole number of digits only from a value that keeps its spelling.
 static bool read_count(yyjson_val *value, uint32_t most, uint32_t *out) {
   if (!yyjson_is_raw(value)) return false;
   const char *text = yyjson_get_raw(value);
@@ -91,7 +91,7 @@ static fc_status_t read_sidecar(const fc_module_t *module, bool tests,
 // ---------------------------------------------------------------------------
 // A file
 
-// Finds X.tests.jsonl for X.so. False: there is no such file.
+// Makes the path X.tests.jsonl from X.so. False: there is no such file.
 static bool find_beside(fc_str_t path, char out[FC_PATH_SIZE_MAX]) {
   size_t size = path.size;
   while (size && path.data[size - 1] != '.' && path.data[size - 1] != '/') {
@@ -111,7 +111,8 @@ static fc_status_t read_file(const char *path, fc_allocator_t allocator,
   int opened;
   fc_status_t status = fc_snapshot_open_file(path, &opened, &why);
   if (status != FC_OK) return fail(base.data, &why, err);
-  if (lseek(opened, 0, SEEK_END) == 0) {  // no calls
+  if (lseek(opened, 0, SEEK_END) == 0) {  // the file is empty: there are no
+                                          // calls
     close(opened);
     return FC_OK;
   }
@@ -205,7 +206,7 @@ fc_status_t fc_proof_examples(const fc_module_t *module,
   fc_text_init(&text, allocator, FC_PROOF_EXAMPLE_MAX);
   for (size_t i = 0; i < count; i++) {
     const fc_function_t *function = fc_module_function(module, i);
-    // A function is left out if its example is too large, or memory is short.
+    // If the example is too large, or memory is short, the function gets no call.
     if (function->plan) (void)keep_example(function, made, &text);
   }
   fc_text_deinit(&text);

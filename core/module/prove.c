@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bucket's rows are arranged in patterns. Each row stands at each place, and for any
-// two places there is a call with an unusual row at one and a normal row at the other.
+// Calls each bucket (a function for a number of rows) with rows in changing order. Each
+// row stands at each place, and for any two places there is a call with an unusual row at
+// one and a normal row at the other.
 #include "module/prove.h"
 
 #include <math.h>
@@ -10,9 +11,11 @@
 #include "abi/print.h"
 #include "marshal/frame.h"
 
-#define ROWS 5                               // random ones
-#define SIZE_MAX_PROVED ((size_t)512 << 20)  // bytes that a proof takes
-#define FREE_DIM 3                           // of a dim that callers choose
+#define ROWS 5                               // random rows
+#define SIZE_MAX_PROVED ((size_t)512 << 20)  // the most bytes that a proof may
+                                             // use
+#define FREE_DIM 3                           // the size of a dim that callers
+                                             // choose
 
 // What the rows beside a tested row contain.
 typedef enum beside_t {
@@ -24,14 +27,15 @@ typedef enum beside_t {
 } beside_t;
 static const char *const kBeside[] = {"other rows", "zeros", "NaN",
                                       "large numbers"};
-#define KINDS (ROWS + BESIDE_COUNT - 1)  // rows, then one of each of the others
+#define KINDS (ROWS + BESIDE_COUNT - 1)  // the random rows, and one row of each
+                                         // unusual kind
 
 // An argument that has rows.
 typedef struct input_t {
   const fc_op_t *op;
-  size_t row;      // bytes
-  uint8_t *kinds;  // KINDS rows
-  uint8_t *all;    // those of a call
+  size_t row;      // bytes of a row
+  uint8_t *kinds;  // one row of each of the KINDS
+  uint8_t *all;    // the rows of a call
   int64_t *shape;
 } input_t;
 
@@ -39,8 +43,8 @@ typedef struct input_t {
 typedef struct output_t {
   const fc_op_t *op;
   uint32_t number;
-  size_t row;           // bytes; known after the first call
-  uint8_t *rows[ROWS];  // what each row gives alone
+  size_t row;           // bytes of a row; known after the first call
+  uint8_t *rows[ROWS];  // the result of each random row alone
 } output_t;
 
 typedef struct prover_t {
@@ -54,11 +58,11 @@ typedef struct prover_t {
   output_t *outputs;
   uint32_t output_count;
   uint8_t *which;  // by place: the row that stands there
-  uint8_t *copy;   // of a result
+  uint8_t *copy;   // a dense copy of a result
   size_t copy_size;
   size_t taken;  // bytes of rows and values
   uint64_t dice;
-  bool differs;  // within the tolerance
+  bool differs;  // some row differed, within the tolerance
   bool refuses[BESIDE_COUNT];
   char *verdict;
 } prover_t;
@@ -105,7 +109,7 @@ static void put_float(prover_t *prover, fc_dtype_t dtype, size_t size,
   else *at = (uint8_t)(kSmall[beside] | (beside ? 0 : throw_dice(prover) % 8));
 }
 
-// Fills a row. Integers may be indices, so they are 0 or 1, except those of 8 bits.
+// Fills a row. Integers may be indices, so they are only 0 or 1, unless they have 8 bits.
 static void fill_row(prover_t *prover, fc_dtype_t dtype, beside_t beside,
                      uint8_t *at, size_t size) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
@@ -124,7 +128,7 @@ static void fill_row(prover_t *prover, fc_dtype_t dtype, beside_t beside,
   }
 }
 
-// The element as a number; false when it has no distance to others.
+// Reads the element as a number. False if the type has no distances between its numbers.
 static bool get_float(fc_dtype_t dtype, const uint8_t *at, double *out) {
   uint16_t half;
   float single;
@@ -153,7 +157,7 @@ static bool get_float(fc_dtype_t dtype, const uint8_t *at, double *out) {
 // ---------------------------------------------------------------------------
 // Arguments
 
-// Allocates `times` times `bytes` bytes.
+// Allocates `times` times `bytes` bytes, within the proof's limit.
 static fc_status_t take(prover_t *prover, size_t times, size_t bytes,
                         uint8_t **out_data) {
   size_t size;
@@ -295,7 +299,8 @@ static fc_status_t call(prover_t *prover, int64_t rows, fc_error_t *err) {
                          prove->deadline_ns, err);
 }
 
-// Finds the rows of a result of the last call, which are dense.
+// Finds the rows of a result of the last call. If they are not dense, a dense copy is
+// made.
 static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
                              const uint8_t **out_rows) {
   size_t count, size;
@@ -325,8 +330,8 @@ static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
 // ---------------------------------------------------------------------------
 // Rows
 
-// True when an element agrees with that of a row computed alone. The bits of a NaN are
-// not compared. *out_differs: the two differ, but no more than the function allows.
+// True when an element agrees with the same element of a row computed alone. The bits of
+// a NaN are not compared. *out_differs: the two differ within the tolerance.
 static bool agrees(const fc_sized_t *wish, fc_dtype_t dtype, const uint8_t *at,
                    const uint8_t *alone, bool *out_differs) {
   double is = 0, was = 0;
@@ -392,7 +397,7 @@ static fc_status_t fail(prover_t *prover, int64_t rows, const fc_error_t *why) {
              (long long)rows, why->message);
 }
 
-// Computes each row alone: in the smallest bucket, where it fills all places.
+// Computes each row alone: all places of the smallest bucket hold that row.
 static fc_status_t compute_alone(prover_t *prover) {
   const int64_t least = prover->plan->batch->buckets[0].rows;
   for (int r = 0; r < ROWS; r++) {
@@ -423,8 +428,9 @@ static fc_status_t try_places(prover_t *prover, int64_t rows) {
   return FC_OK;
 }
 
-// Puts unusual rows at the places whose number has a bit set, then at the other places.
-// If the function refuses a kind of unusual row, that kind is not tested further.
+// Puts unusual rows at the places whose number has a certain bit set, then at the other
+// places; this for each bit. If the function refuses a kind of unusual row, that kind is
+// not tested further.
 static fc_status_t try_beside(prover_t *prover, int64_t rows, beside_t beside) {
   for (uint32_t bit = 0; (INT64_C(1) << bit) < rows; bit++) {
     for (size_t side = 0; side < 2 && !prover->refuses[beside]; side++) {

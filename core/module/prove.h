@@ -2,9 +2,10 @@
 //
 // Tests whether the answer for a row depends on other rows, for a function whose rows
 // may be batched. Random rows are computed alone, then in every bucket and at every
-// place, beside other rows, zeros, NaN and large numbers, and compared bit by bit. The
-// result is evidence, not proof: kernels may depend on data. Called when a module is
-// loaded, where a crash costs nothing; on any thread that may use the instance.
+// place, beside other rows, zeros, NaN and large numbers, and the results are compared
+// bit by bit. They are evidence, not proof: what kernels compute may depend on data.
+// Called when a module is loaded, where a crash costs nothing; on any thread that may use
+// the instance.
 #ifndef FARCALL_CORE_MODULE_PROVE_H_
 #define FARCALL_CORE_MODULE_PROVE_H_
 
@@ -18,22 +19,22 @@ typedef struct fc_prove_t {
   const fc_function_t *function;
   void *instance;
   fc_frame_t *frame;
-  const fc_atomic_word_t *cancel;  // NULL: none
+  const fc_atomic_word_t *cancel;  // NULL: cannot be cancelled
   uint64_t deadline_ns;            // of all calls; 0: none
 } fc_prove_t;
 
-// True when there is something to prove for the function, or for any function
-// of the module.
+// True when the function has rows to test; for a module, when any of its functions has.
 bool fc_rows_may_batch(const fc_function_t *function);
 bool fc_module_has_rows(const fc_module_t *module);
-// Makes the verdict for FC_BATCH_ATTR (abi/print.h): "exact", "approximate", or "off: "
-// and which row differs where, or what cannot be computed. FC_CODE_OUT_OF_MEMORY.
+// Makes the verdict for FC_BATCH_ATTR (abi/print.h): "exact" or "approximate"; or "off: "
+// with the place where a row differs, or with what cannot be computed.
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_rows_prove(const fc_prove_t *prove,
                           char out_verdict[FC_VERDICT_SIZE],
                           fc_error_t *err) FC_MUST_CHECK;
-// True when the call on `frame`, which was made together with others, has the same
-// results within the function's tolerance as when made alone (`alone`, fc_frame_results
-// of that call). Also true when there is no memory for the comparison.
+// Compares a call that was made together with other calls, on `frame`, with the same call
+// made alone, whose results (fc_frame_results) are `alone`. True when they agree within
+// the function's tolerance, or when there is no memory for the comparison.
 bool fc_rows_agree(const fc_function_t *function, fc_frame_t *frame,
                    const fc_value_t *alone);
 // Writes the verdict into the function's signature. From then on calls of the function
@@ -43,10 +44,10 @@ bool fc_rows_agree(const fc_function_t *function, fc_frame_t *frame,
 // verdict, or the digest, is unchanged.
 fc_status_t fc_module_settle(fc_module_t *module, size_t function,
                              fc_str_t verdict, fc_error_t *err) FC_MUST_CHECK;
-// Like fc_module_get_digest, but it also covers the verdicts, for documents that show
-// them. No verdict changes fc_module_get_digest.
+// Does the same as fc_module_get_digest, but the digest also covers the verdicts: use it
+// for documents that show them. No verdict changes fc_module_get_digest.
 fc_str_t fc_module_settled_digest(const fc_module_t *module);
-// How far rows may differ.
+// The function with the tolerance of its rows (abi/sizes.h).
 struct fc_sized_t;
 const struct fc_sized_t *fc_module_sized(const fc_function_t *function);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells whether a module may take the place of another one without its callers noticing.
+// Tells whether a module may replace another one without its callers noticing.
 #ifndef FARCALL_CORE_MODULE_REPLACE_H_
 #define FARCALL_CORE_MODULE_REPLACE_H_
 

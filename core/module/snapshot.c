@@ -15,8 +15,8 @@
 #endif
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
-// When descriptors or memory are used up, the file is not at fault, and a later
-// attempt may succeed.
+// Returns the error code for an errno. When descriptors or memory are used up, the file
+// is not at fault, and a later attempt may succeed.
 static fc_code_t code_of(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM
              ? FC_CODE_OUT_OF_MEMORY
@@ -47,9 +47,9 @@ static bool is_sealed(int fd) {
   return seals >= 0 && (seals & SEALS) == SEALS;
 }
 
-// The kernel refuses to seal memory while a page of it is in use elsewhere. When memory
-// is short, the kernel itself uses pages for a while, in order to move them. Each call
-// waits about 150 ms for such pages and then fails with EBUSY.
+// How often sealing is tried. The kernel refuses to seal memory while a page of it is in
+// use elsewhere. When memory is short, the kernel itself uses pages for a while, in order
+// to move them. Each attempt waits about 150 ms for such pages, then fails with EBUSY.
 #define SEAL_TRIES 100
 
 static bool add_seals(int fd) {

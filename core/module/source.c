@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions for backends about the source that they open (farcall/backend.h). Any thread.
+// Helps backends to read the source that they open (farcall/backend.h). Any thread.
 #include "farcall/backend.h"
 
 fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name) {

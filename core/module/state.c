@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state of a program that embeds farcall: the same as a session of the server, with
+// The state of a program that embeds farcall. It is like a session of the server, with
 // one desk and one thread. A call that fails leaves values that it did not write
 // unchanged.
 #include "module/state.h"
@@ -13,7 +13,7 @@ struct fc_state_t {
   fc_allocator_t allocator;
   int file;
   uint64_t size_max;
-  uint64_t next;  // page in the slab
+  uint64_t next;  // the first page of the slab that was never used
   fc_store_t store;
   fc_store_desk_t desk;
   fc_store_desk_t before;  // the desk when the call began
@@ -81,7 +81,7 @@ fc_store_t *fc_state_begin(fc_state_t *state) {
   return &state->store;
 }
 
-// Frees the old place of a value that got another place.
+// Frees the place that a value had before the call, if the call gave it another place.
 static void free_before(const fc_state_t *state, const fc_store_row_t *row) {
   const fc_store_row_t *had =
       row->change & FC_STORE_NEW
@@ -103,7 +103,7 @@ void fc_state_end(fc_state_t *state, bool succeeded) {
   }
   desk->count = state->before.count;
   memcpy(desk->rows, state->before.rows, desk->count * sizeof *desk->rows);
-  // Places that the call took stay unused, because a view of them may still exist.
+  // The places that the call used are not used again, because a view may still show them.
   fc_store_punch(state->file, state->next, desk->next - state->next);
   state->next = desk->next;
 }

@@ -3,7 +3,7 @@
 
 #include "base/name_table.h"
 
-// A state as a function declares it.
+// A state, and the function that declares it.
 typedef struct declared_t {
   const fc_function_t *function;
   const fc_state_decl_t *state;
@@ -13,7 +13,8 @@ typedef struct declared_t {
 typedef struct states_t {
   fc_functions_t functions;
   fc_name_table_t first;  // from names to function * FC_STATES_MAX + state
-  bool survive;           // every function says so of each
+  bool survive;           // every function declares that each of its states
+                          // survives
 } states_t;
 
 // True when two states have the same type and shape.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The states that the functions of a module keep from call to call. The same name in
-// several functions is one value. Any thread.
+// The states that the functions of a module keep from call to call. States of the same
+// name in several functions are one value. Any thread.
 #ifndef FARCALL_CORE_MODULE_STATES_H_
 #define FARCALL_CORE_MODULE_STATES_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// On an architecture whose features have names here (fc_cpu_has_names), an unknown name
-// is refused: it may be misspelt, and then the slow file would be served unnoticed. On
-// other architectures, a variant that names features is for another architecture and is
-// not chosen.
+// Chooses a variant. If farcall knows names of this architecture's features
+// (fc_cpu_has_names), an unknown name is refused: it may be misspelt, and then the slow
+// file would be served unnoticed. Otherwise a variant that names features is for another
+// architecture and is not chosen.
 #include "module/variant.h"
 
 #include <errno.h>
@@ -86,8 +86,8 @@ static fc_status_t read_list(fc_doc_t *doc, fc_str_t own, const fc_cpu_t *cpu,
   return FC_OK;
 }
 
-// Most sidecars have no variants. The search saves parsing the sidecar here; opening
-// the module parses it anyway.
+// True when the sidecar has the word "variants". Most sidecars have not, and then it need
+// not be parsed here; opening the module parses it anyway.
 static bool may_have_variants(fc_str_t json) {
   static const char kWord[] = "variants";
   return json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1);

@@ -24,8 +24,8 @@ typedef struct fc_variants_t {
 } fc_variants_t;
 
 // Reads the variants of the module at `path` from the text of its sidecar, and chooses
-// one for `cpu`. A variant may have the name of the module's own file: then it is that
-// file. FC_CODE_ABI_METADATA names the place of an error as a JSON pointer.
+// one for `cpu`. A variant with the name of the module's own file is that file.
+// FC_CODE_ABI_METADATA names the place of an error as a JSON pointer.
 fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
                               fc_allocator_t allocator, fc_variants_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
