@@ -44,7 +44,8 @@ fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
   return scalar;
 }
 
-// Any byte but 0 counts as true; compiled code needs 1 for true.
+// Cuts `bits` to the width of the type. A boolean becomes 1 if any bit is set, because
+// compiled code needs 1 for true.
 static uint64_t cut(const fc_dtype_info_t *info, uint64_t bits) {
   return info->class_ == FC_DTYPE_CLASS_BOOL ? bits != 0
                                              : fc_width_cut(info, bits);
@@ -59,7 +60,7 @@ fc_scalar_t fc_scalar_cut(fc_dtype_t dtype, const fc_scalar_t *scalar) {
   return result;
 }
 
-// The bits that are set in at least one element.
+// Returns the bits that are set in at least one element.
 static uint64_t bits_of_all(const fc_dtype_info_t *info, const uint8_t *bytes,
                             size_t count) {
   if (info->size == 1) {
@@ -82,10 +83,9 @@ static void cut_elements(const fc_dtype_info_t *info, const uint8_t *from,
   }
 }
 
-// Elements with fewer bits than their bytes must be zero-extended in memory, even
-// negative ones, because compiled code compares whole bytes. If an element has bits
-// above its width, `tensor` becomes a corrected copy; with `in_place` it is corrected
-// without a copy.
+// Clears the bits above the width of each element, even of negative ones, because
+// compiled code compares whole bytes. If an element has such bits set, `tensor` becomes a
+// corrected copy; with `in_place` the tensor's own memory is corrected.
 static fc_status_t zero_extend(fc_tensor_t *tensor, size_t size, bool in_place,
                                uint32_t index, fc_arena_t *arena,
                                fc_error_t *err) {
@@ -107,7 +107,8 @@ static fc_status_t zero_extend(fc_tensor_t *tensor, size_t size, bool in_place,
   return FC_OK;
 }
 
-// Not inlined: only a call that fails has room for an error on its stack.
+// Puts the number of the argument before the message. Not inlined, so that a call that
+// does not fail needs no room for an error on its stack.
 static __attribute__((noinline)) fc_status_t name_argument(uint32_t index,
                                                            fc_error_t *err) {
   const fc_error_t why = *err;

@@ -19,7 +19,7 @@
 #include "module/native/libc.h"
 #include "module/native/shim.h"
 
-// RTLD_DEEPBIND: a module's own functions must be found before the process's.
+// RTLD_DEEPBIND makes the loader find a module's own functions before the process's.
 // Sanitizers cannot work with it, because their malloc is found through the process.
 #if FC_SANITIZED
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL)
@@ -48,8 +48,8 @@ fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
   return FC_OK;
 }
 
-// Fails with the loader's last message, for example "X: cannot open shared object file"
-// or "PATH: undefined symbol: Y", without paths, and adds what to do about it. The text
+// Fails with the loader's last message, without paths, for example "X: cannot open shared
+// object file" or "undefined symbol: Y", and adds what to do about it. The text
 // is copied, because the next call of the loader frees it.
 static fc_status_t fail_to_load(fc_error_t *err) {
   static const char kMissing[] = ": cannot open shared object file";
@@ -80,9 +80,10 @@ static fc_status_t fail_to_load(fc_error_t *err) {
                  slash ? slash + 1 : text);
 }
 
-// The dynamic linker does not load a file again under a name that it has already
-// loaded. The name contains the number of a descriptor, which may have belonged to
-// another module's file. So slashes are added until the name is new.
+// Makes a name for the file of the snapshot that the dynamic linker has not loaded yet:
+// it does not load a second file under a known name. The name contains the number of a
+// descriptor, which may have belonged to another module's file. So slashes are added
+// until the name is new.
 static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
                                  size_t capacity, fc_error_t *err) {
   static const char kFolder[] = "/proc/self/fd";
@@ -97,7 +98,8 @@ static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
   return fc_fail(err, FC_CODE_MODULE_LOAD, "too many modules are loaded");
 }
 
-// The loader would search its own directories for a name without a slash.
+// Copies the path, with "./" before it if it has no slash: for a name without a slash the
+// loader would search its own directories.
 static fc_status_t name_file(fc_str_t path, char *out_name, size_t capacity,
                              fc_error_t *err) {
   const char *here = memchr(path.data, '/', path.size) ? "" : "./";
@@ -120,10 +122,10 @@ static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
   return same;
 }
 
-// $ORIGIN means the directory of the file's real path. So a module that uses
-// $ORIGIN is loaded from its file, not from its snapshot, and a worker process
-// needs the file in its old place. The file must still have the bytes that were
-// described; a change after this check is not noticed.
+// Checks that a module that uses $ORIGIN can be loaded from its file. $ORIGIN means the
+// directory of the file's real path, so the snapshot cannot be loaded instead, and a
+// worker process needs the file in its old place. The file must still have the bytes
+// that were described; a change after this check is not noticed.
 static fc_status_t check_origin(const fc_snapshot_t *snapshot, const char *path,
                                 fc_error_t *err) {
   void *twin = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -191,8 +193,8 @@ static void count_reference(void *context, fc_str_t symbol, uint64_t address) {
 
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
-// Stores `value` at the reference. If the loader made its page read-only, the
-// page is writable for a moment. No other thread runs the module's code at this
+// Stores `value` at the reference. If the loader made the reference's page read-only, the
+// page is made writable for a moment. No other thread runs the module's code at this
 // time. False when the system refuses to make the page writable.
 static bool store(const fc_dylib_reference_t *reference, void *value) {
   if (!reference->protected) {
@@ -221,7 +223,8 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
   if (!hook) return;
   void **place = (void **)(dylib->base + address);
   void *original = *place;
-  if (!original) return;  // weak and absent: the module tests for it
+  if (!original) return;  // a weak symbol that is missing: the module tests for
+                          // it
   fc_dylib_reference_t *reference =
       &dylib->references[dylib->reference_count++];
   *reference = (fc_dylib_reference_t){
@@ -234,9 +237,9 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
   if (!store(reference, hook->replacement)) work->failed = errno;
 }
 
-// A block must be freed by the `free` that belongs to its malloc. So if one of
-// the allocation functions that the module imports is not the process's, the
-// others are also taken from the place where the module would find them.
+// Completes the table of allocation functions. A block must be freed by the `free` that
+// belongs to its malloc. So if one of the functions that the module imports is not the
+// process's, the others are also taken from the place where the module would find them.
 static void complete_heap(redirect_t *work) {
   const fc_heap_t own = fc_heap_default();
   fc_dylib_t *dylib = work->dylib;

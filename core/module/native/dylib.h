@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded shared object. Loading resolves all its symbols, its own definitions first
-// (except under sanitizers), redirects its references to malloc and similar functions
-// to the hooks (hook.h), and notes where the object is mapped. Opened on the thread
-// that loads modules, read from any thread.
+// A loaded shared object. Loading it resolves all its symbols, by its own definitions
+// first (except under sanitizers), redirects its references to malloc and similar
+// functions to the hooks (hook.h), and notes where the object is mapped. Opened on the
+// thread that loads modules, read from any thread.
 #ifndef FARCALL_MODULE_NATIVE_DYLIB_H_
 #define FARCALL_MODULE_NATIVE_DYLIB_H_
 
@@ -14,14 +14,14 @@
 typedef struct fc_dylib_reference_t {
   void **place;
   void *original;
-  bool protected;  // its page is read-only
+  bool protected;  // the loader made its page read-only
 } fc_dylib_reference_t;
 
 typedef struct fc_dylib_t {
   fc_allocator_t allocator;
   void *handle;
   uintptr_t base;
-  fc_span_t *segments;  // those that can be read, where they are mapped
+  fc_span_t *segments;  // mapped segments that can be read
   size_t segment_count;
   fc_dylib_reference_t *references;  // references that were redirected
   size_t reference_count;
@@ -44,8 +44,8 @@ fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
 // dylib that is zeroed, or was only checked.
 void fc_dylib_close(fc_dylib_t *dylib);
 
-// The address of a symbol that the object, or a library that it needs, exports; NULL if
-// there is none.
+// Finds the address of a symbol that the object, or a library that it needs, exports;
+// NULL if there is none.
 void *fc_dylib_find(const fc_dylib_t *dylib, const char *name);
 // True when the bytes lie inside one mapped segment that can be read.
 bool fc_dylib_contains(const fc_dylib_t *dylib, fc_span_t bytes);

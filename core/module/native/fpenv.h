@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floating-point control state of the calling thread. Loading a library
-// that was linked with -ffast-math switches the loading thread to flush-to-zero
-// permanently, and compiled code runs in the state that it finds. So the state
+// The floating-point control state of the calling thread. Compiled code runs in the state
+// in which it is called, and loading a library that was linked with -ffast-math switches
+// the loading thread to flush-to-zero permanently. So the state
 // is saved around dlopen and set before each call. The direction flag is
 // cleared after each call: hand-written code can leave it set, and then string
 // instructions of other code would run backwards.
@@ -19,7 +19,8 @@ typedef struct fc_fpenv_t {
 
 #if defined(__x86_64__)
 #define FC_FPENV_DEFAULT ((fc_fpenv_t){0x1f80, 0x037f})
-#define FC_FPENV_FLUSH ((fc_fpenv_t){0x9fc0, 0x037f})  // denormals to zero
+#define FC_FPENV_FLUSH ((fc_fpenv_t){0x9fc0, 0x037f})  // flushes denormals to
+                                                       // zero
 #define FC_MXCSR_FLAGS 0x3fu
 
 static inline fc_fpenv_t fc_fpenv_get(void) {

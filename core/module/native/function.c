@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls compiled functions through libffi. If LLVM returns a value as no C function
-// does, returned.c makes the call. The register rules are MLIR's and LLVM's on x86-64
-// and aarch64; docs/native.md describes them.
+// Calls compiled functions through libffi. If LLVM returns a value in a way that no C
+// function does, returned.c makes the call. The register rules are MLIR's and LLVM's on
+// x86-64 and aarch64; docs/native.md describes them.
 #include "module/native/function.h"
 
 #include <inttypes.h>
@@ -14,7 +14,8 @@
 #include "module/native/message.h"
 #include "module/native/plain.h"
 
-#define STACK_MAX (64u << 20)  // if the limit of the stack is above that
+#define STACK_MAX (64u << 20)  // where the limit of the stack is higher or
+                               // unlimited
 
 static const fc_type_t *argument_type(const fc_signature_t *signature,
                                       uint32_t index) {
@@ -47,7 +48,7 @@ static bool is_complex(const fc_type_t *type) {
              FC_DTYPE_CLASS_COMPLEX;
 }
 
-// True when there is no result, or a single one that is returned in a register.
+// True when there is no result, or one result that is returned in a register.
 static bool returns_directly(const fc_signature_t *signature) {
   if (signature->result_count == 0) return true;
   const fc_type_t *type = result_type(signature, 0);
@@ -56,9 +57,9 @@ static bool returns_directly(const fc_signature_t *signature) {
           (type->kind == FC_TYPE_SCALAR && !is_complex(type)));
 }
 
-// Compiled MLIR extends narrow integers itself. C compiled by clang expects the
-// caller to extend them: signed integers by their sign, others by zero. Half
-// floats are in the low half of a float register.
+// Returns libffi's type for a scalar. Compiled MLIR extends narrow integers itself. C
+// compiled by clang expects the caller to extend them: signed integers by their sign,
+// others by zero. Half floats are in the low half of a float register.
 static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const bool is_float = info->class_ == FC_DTYPE_CLASS_FLOAT;
@@ -77,7 +78,8 @@ static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   }
 }
 
-// The contents of a vector register. Only LLVM's convention has such arguments.
+// One row of a VECTOR: it fills a vector register. Only LLVM's convention has such
+// arguments.
 static ffi_type *row_parts[] = {&ffi_type_double, &ffi_type_double, NULL};
 static ffi_type row_ffi_type = {.size = FC_VECTOR_ROW,
                                 .alignment = FC_VECTOR_ROW,
@@ -116,7 +118,7 @@ static void add_argument_types(fc_native_function_t *function,
 }
 
 // ---------------------------------------------------------------------------
-// Values that LLVM returns
+// Values returned by LLVM's convention
 
 static void put_part(fc_native_function_t *function, fc_part_t part) {
   if (function->parts) function->parts[function->part_count] = part;
@@ -143,8 +145,9 @@ static void add_rows(fc_native_function_t *function, const fc_type_t *type) {
   }
 }
 
-// All parts of a descriptor have 8 bytes. A ranked descriptor has three parts, then its
-// sizes and strides; an unranked one has two; a bare pointer is one.
+// Adds the parts of a result. All parts of a descriptor have 8 bytes. A ranked descriptor
+// has three parts, then its sizes and strides; an unranked one has two; a bare pointer is
+// one part.
 static void add_parts_of(fc_native_function_t *function, const fc_type_t *type,
                          uint32_t offset) {
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
@@ -205,7 +208,8 @@ static void add_types(fc_native_function_t *function) {
   }
 }
 
-// Adds the type of a result. A bare pointer takes the place of a descriptor.
+// Adds the type of a result to the structure. For a bare pointer it adds a pointer in
+// place of a descriptor.
 static uint32_t add_result(fc_native_function_t *function,
                            const fc_type_t *type) {
   static const fc_type_t kPointer = {.kind = FC_TYPE_SCALAR,
@@ -256,8 +260,8 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
   const bool in_register = direct && !function->by_llvm;
   function->value_count = function->type_count;
   if (function->cc == FC_CC_PACKED) {
-    // void f(void **): the entries are the structure of results, if there is one, then
-    // one entry for each argument, then the direct result.
+    // void f(void **): the array has an entry for the structure of results, if there is
+    // one, then one for each argument, then one for the direct result.
     function->value_count =
         function->by_pointer + signature->argument_count + direct;
     function->types[0] = &ffi_type_pointer;
@@ -293,18 +297,20 @@ typedef struct native_call_t {
   const fc_dylib_t *dylib;
   fc_hook_t *hook;
   fc_memref_cell_t *cells;   // of the arguments
-  void **borrowed;           // `allocated` of each memref argument
-  void **values;             // what libffi, or a packed function, is given
+  void **borrowed;           // the `allocated` address of each memref argument
+  void **values;             // the arguments for libffi, or for a packed
+                             // function
   uint8_t *structure;        // of the results
   fc_scalar_t direct;        // the result in a register
   void *structure_cell;      // points to `structure`
   fc_registers_t registers;  // of a call by LLVM's convention
   uint64_t *stack;
   size_t stack_count;
-  uint64_t words[];  // of `borrowed`, `values`, `stack` and `cells`
+  uint64_t words[];  // memory of `borrowed`, `values`, `stack` and `cells`
 } native_call_t;
 
-// Aligned for vectors, because a function may write a whole vector at once.
+// Returns zeroed memory, aligned for vectors, because a function may write a whole vector
+// at once.
 static uint8_t *zeroed(fc_arena_t *arena, size_t size) {
   uint8_t *bytes = fc_arena_alloc(arena, size, FC_MEMREF_ALIGNMENT);
   if (bytes) memset(bytes, 0, size);
@@ -327,7 +333,7 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
   running->values = running->borrowed + count;
   running->stack = running->words + count + values;
   running->cells = (fc_memref_cell_t *)(void *)(running->words + words);
-  // Zeroed, so that a result that the function does not write is a null address.
+  // Zeroed, so that a result that the function does not write has a NULL address.
   running->structure =
       zeroed(arena, function->structure.size + sizeof(fc_scalar_t));
   if (!running->structure) return fc_fail_memory(err);
@@ -366,8 +372,8 @@ static void **put_rows(const fc_native_function_t *function,
   return next;
 }
 
-// The bytes of a scalar. The bytes of `value` are extended by the sign, as in a
-// register. Compiled code that reads them from memory expects zeros there instead.
+// Gets the bytes of a scalar argument. `value` is extended by its sign, as it must be in
+// a register. Compiled code that reads it from memory expects zeros there instead.
 static fc_status_t get_scalar(const fc_native_function_t *function,
                               const fc_value_t *value, fc_arena_t *arena,
                               uint8_t **out_bytes, fc_error_t *err) {
@@ -421,7 +427,7 @@ static fc_status_t put_arguments(native_call_t *running,
   return FC_OK;
 }
 
-// The register contents for an argument: integers are extended to 8 bytes.
+// Returns the contents of a register for an argument: integers are extended to 8 bytes.
 static uint64_t widen(const ffi_type *type, const void *value) {
   uint64_t word = 0;
   memcpy(&word, value, type->size);
@@ -441,7 +447,8 @@ static void spread(native_call_t *running) {
   registers->memory = (uint64_t)(uintptr_t)running->structure;
   for (uint32_t i = 0; i < function->type_count; i++) {
     const ffi_type *type = function->types[i];
-    if (type == &row_ffi_type) {  // there is room: the description was checked
+    if (type == &row_ffi_type) {  // a register is left: the description was
+                                  // checked
       FC_ASSERT(vectors < FC_ARGUMENT_VECTORS);
       memcpy(registers->vectors[vectors++], running->values[i], FC_VECTOR_ROW);
       continue;
@@ -489,7 +496,7 @@ static void enter(void *context) {
   }
 }
 
-// Runs in the floating-point state that the function needs, and restores the
+// Runs the function in the floating-point state that it needs, and restores the
 // thread's own state afterwards.
 static fc_hook_outcome_t run_in_its_fpenv(native_call_t *running) {
   const fc_fpenv_t before = fc_fpenv_get();
@@ -501,7 +508,7 @@ static fc_hook_outcome_t run_in_its_fpenv(native_call_t *running) {
   return outcome;
 }
 
-// Fails because of the arguments: a wrong size results from their shapes.
+// Fails and names the arguments' shapes, from which the wrong size was computed.
 static fc_status_t fail_arguments(const native_call_t *running,
                                   const char *what, fc_error_t *err) {
   const fc_signature_t *signature = running->function->signature;
@@ -545,8 +552,9 @@ static fc_status_t run(native_call_t *running, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Results
 
-// Used for the first thread, whose stack may grow to its limit. Memory counts as stack
-// if its distance from this frame is below the limit (but at most STACK_MAX).
+// True when `data` is near this frame, for the first thread, whose stack may grow to its
+// limit. Memory counts as stack if its distance from this frame is below the limit (but
+// at most STACK_MAX).
 static bool is_near_frame(const uint8_t *data) {
   struct rlimit limit = {0};
   const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -558,7 +566,7 @@ static bool is_near_frame(const uint8_t *data) {
 }
 
 // True for memory on this thread's stack. Generated code returns such an address only if
-// a function returns a pointer to its own stack frame. Used only for memory about which
+// a function returns a pointer to its own stack frame. Used only for memory of which
 // nothing else is known. The first thread is treated separately, since pthread_getattr_np
 // would look for its stack in /proc, which a worker process may not read.
 static bool is_on_stack(fc_span_t bytes) {
@@ -572,9 +580,10 @@ static bool is_on_stack(fc_span_t bytes) {
   return bytes.data >= (uint8_t *)low && bytes.data < (uint8_t *)low + size;
 }
 
-// Checks that `bytes`, which are said to belong to `allocated`, may be read. `own` is the
-// entry of `allocated` in the table of blocks. Memory about which nothing is known is
-// refused if the function is exact, or if it is this thread's stack.
+// Checks that a result's `bytes` may be read. By its descriptor they belong to the block
+// at `allocated`, whose entry in the table of blocks is `own` (NULL: it has none). Memory
+// of which nothing is known is refused if the function is exact, or if the memory is on
+// this thread's stack.
 static fc_status_t check_memory(const native_call_t *running,
                                 const fc_own_block_t *own,
                                 const void *allocated, fc_span_t bytes,
@@ -603,8 +612,8 @@ static fc_status_t check_memory(const native_call_t *running,
   return FC_OK;
 }
 
-// A negative size of a dynamic dim was computed from the arguments, so they are
-// at fault. If the function has no arguments, the module is at fault.
+// Checks sizes of dynamic dims that are negative. The function computed them from the
+// arguments, so the arguments are at fault. If there are none, the module is at fault.
 static fc_status_t check_computed_sizes(const native_call_t *running,
                                         const fc_memref_t *descriptor,
                                         int32_t rank, uint32_t result,
@@ -665,7 +674,7 @@ static fc_status_t get_unranked(const native_call_t *running,
   }
   fc_own_block_t *own = fc_own_find(&running->hook->own, descriptor);
   if (own) own->returned = true;
-  bool passed = false;  // true: the descriptor is one that was passed in
+  bool passed = false;  // true: the descriptor is that of an argument
   for (uint32_t i = 0; i < running->function->signature->argument_count; i++) {
     passed = passed || (running->cells[i].descriptor == descriptor &&
                         running->cells[i].unranked.rank == rank);
@@ -677,9 +686,10 @@ static fc_status_t get_unranked(const native_call_t *running,
   return get_ranked(running, descriptor, rank, result, arena, out, err);
 }
 
-// A bare pointer is `allocated`; sizes, strides and offset come from the type. MLIR
-// does not say how far after the pointer the data of an aligned allocation begins. Such
-// a result is refused: its block is larger than its contents.
+// Reads a result that is a bare pointer: it is `allocated`, and sizes, strides and offset
+// come from the type. In an aligned allocation, the data may begin some bytes after the
+// pointer, and MLIR does not say how many. Such a result is refused: its block is larger
+// than its contents.
 static fc_status_t get_bare(const native_call_t *running, const void *from,
                             uint32_t index, fc_arena_t *arena, fc_value_t *out,
                             fc_error_t *err) {

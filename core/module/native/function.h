@@ -25,25 +25,27 @@ typedef struct fc_part_t {
 typedef struct fc_native_function_t {
   const fc_signature_t *signature;
   fc_cc_t cc;
-  // True if the module's description says that the module is pure and that this
-  // function borrows no result, and the module imports only harmless names (libc.h).
+  // True if the function uses only memory that farcall knows: the module's description
+  // says that the module is pure and that this function borrows no result, and the module
+  // imports only harmless names (libc.h).
   bool exact;
-  const uint8_t *ownership;  // the sidecar's: fc_ownership_t of each result
-  fc_fpenv_t fpenv;          // the state to run in
+  const uint8_t *ownership;  // fc_ownership_t of each result, from the sidecar
+  fc_fpenv_t fpenv;          // the floating-point state to run in
   void (*entry)(void);
   ffi_cif cif;
-  bool plain;        // plain.h
+  bool plain;        // fc_plain_call can call it
   ffi_type **types;  // of the flat arguments
   uint32_t type_count;
-  uint32_t value_count;   // entries of the argument array
-  bool structured;        // the results end up in a structure
-  bool by_pointer;        // whose address is the first argument
+  uint32_t value_count;   // entries of the array of arguments
+  bool structured;        // the results are written to a structure
+  bool by_pointer;        // the structure's address is the first argument
   fc_layout_t structure;  // layout of that structure
   uint32_t *offsets;      // of each result in the structure
   bool by_llvm;           // by LLVM's convention for aggregates and vectors
-  bool in_memory;         // the results are read from where the structure is
+  bool in_memory;         // the results are read from the structure itself
   fc_returned_t returned;
-  fc_part_t *parts;  // in registers; none if `returned` is demoted
+  fc_part_t *parts;  // the results' parts in registers; none if `returned` is
+                     // demoted
   uint32_t part_count;
 } fc_native_function_t;
 

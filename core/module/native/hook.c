@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A request larger than a process can map is refused here, because a sanitizer
-// would end the process.
+// A larger request than a process can map is refused here, because a sanitizer
+// would end the process for it.
 #define ALLOCATION_MAX ((size_t)1 << 47)
 
-// From this size on, memory usually comes fresh from the system, so calloc need not
-// clear it. Below this size malloc and memset are faster, since glibc's calloc does not
-// use the thread's cache.
+// A block of this size or more usually comes fresh from the system, so calloc need not
+// clear it. For smaller blocks malloc and memset are faster, since glibc's calloc does
+// not use the thread's cache.
 #define FRESH_MIN ((size_t)128 << 10)
 
 static _Thread_local fc_hook_t *running;
@@ -26,8 +26,8 @@ static const fc_heap_t kProcessHeap = {malloc,        calloc,         realloc,
 
 fc_heap_t fc_heap_default(void) { return kProcessHeap; }
 
-// The usable size of `memory`, or `otherwise` if it is unknown: only the
-// process's heap can be asked.
+// Returns the usable size of `memory`, or `otherwise` if it is unknown: only the
+// process's heap can tell it.
 static size_t room_of(const fc_heap_t *heap, void *memory, size_t otherwise) {
   return heap->realloc == realloc ? malloc_usable_size(memory) : otherwise;
 }
@@ -36,8 +36,8 @@ static size_t room_of(const fc_heap_t *heap, void *memory, size_t otherwise) {
 // process at the first byte after it, although malloc_usable_size allows that byte.
 static void forget_size(void *memory) { __asm__("" : "+r"(*(void **)memory)); }
 
-// A result may contain memory to which the function did not write. So all memory that a
-// module gets begins as zeros, even on the module's own threads.
+// Zeroes memory that a module gets, even on the module's own threads: a result may
+// contain memory to which the function did not write.
 static void *zeroed(const fc_heap_t *heap, void *memory, size_t size) {
   forget_size(&memory);
   return memory ? memset(memory, 0, room_of(heap, memory, size)) : NULL;
@@ -66,8 +66,8 @@ static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
   longjmp(hook->exit, (int)outcome);
 }
 
-// Compiled code never checks the result of malloc. So a failed allocation ends
-// the call, if the call can be left.
+// Notes a block that the module gets. If the allocation failed, ends the call, if the
+// call can be left, because compiled code never checks the result of malloc.
 static void *track(fc_hook_t *hook, void *memory, size_t size) {
   const size_t live = hook->own.count;
   if (FC_LIKELY(memory && fc_own_add(&hook->own, memory, size))) {
@@ -129,10 +129,10 @@ static int hook_posix_memalign(void **out_memory, size_t alignment,
   return 0;
 }
 
-// Freeing an argument would corrupt the process. Such a free is only recorded, and the
-// call fails. The same happens when an exact function frees a block that it did not
-// allocate in this call, or has already freed. Other functions may free a block that an
-// earlier call allocated: it is freed without a check.
+// True when the module may free `memory`. Freeing an argument would corrupt the process:
+// it is only noted, and the call fails. So is a block that an exact function did not
+// allocate in this call, or has already freed. Another function may free a block that an
+// earlier call allocated; whether one did, is not checked.
 static bool may_free(fc_hook_t *hook, void *memory) {
   if (fc_own_remove(&hook->own, memory)) {
     hook->freed++;
@@ -172,8 +172,8 @@ static void *hook_realloc(void *memory, size_t size) {
   return moved;
 }
 
-// Writes the printed text to the module's output, unless it was written already. It is
-// not called after an abort: then the text is the reason for the failure.
+// Writes the text of puts to the module's output, unless it was written already. Not
+// called after an abort: then the text is the reason for the failure.
 static void show(fc_hook_t *hook) {
   if (FC_UNLIKELY(hook->text_size) && !hook->shown) {
     fwrite(hook->text, 1, hook->text_size, stderr);
@@ -196,7 +196,8 @@ static int hook_puts(const char *text) {
   if (!hook || !hook->leavable) return puts(text);
   size_t size = strlen(text);
   if (size + 1 > sizeof hook->text - hook->text_size || hook->shown) show(hook);
-  if (size + 1 > sizeof hook->text) {  // its beginning is kept, for an abort
+  if (size + 1 > sizeof hook->text) {  // too long to keep; its beginning is
+                                       // kept as the reason of an abort
     fprintf(stderr, "%s\n", text);
     hook->shown = true;
     size = sizeof hook->text - 1;

@@ -25,7 +25,7 @@ typedef struct fc_heap_t {
   void (*free)(void *memory);
 } fc_heap_t;
 
-// The functions of the process.
+// The process's own functions.
 fc_heap_t fc_heap_default(void);
 
 #define FC_HEAP_NONE SIZE_MAX
@@ -43,13 +43,13 @@ extern const size_t fc_hook_entry_count;
 typedef enum fc_hook_outcome_t {
   FC_HOOK_RETURNED = 0,
   FC_HOOK_ABORTED,        // `text` says why, if the module printed a reason
-  FC_HOOK_OUT_OF_MEMORY,  // `size` bytes were refused
+  FC_HOOK_OUT_OF_MEMORY,  // an allocation of `size` bytes failed
 } fc_hook_outcome_t;
 
 // One call of a module, reused by its instance.
 typedef struct fc_hook_t {
   const fc_heap_t *heap;
-  fc_own_t own;  // allocated by this call and still live
+  fc_own_t own;  // the blocks that this call allocated and has not freed
   // True if longjmp may leave every stack frame of the module, because the module
   // imports nothing that could need cleaning up. If false, its abort ends the process,
   // its puts writes to stdout, and its malloc returns NULL when out of memory.
@@ -59,16 +59,17 @@ typedef struct fc_hook_t {
   void *const *borrowed;
   size_t lent_count;
   // Set by the run:
-  bool failed;         // so blocks still allocated are no leak
-  bool freed_foreign;  // it tried to free what it does not own
+  bool failed;         // if true, blocks that are not freed are no leak
+  bool freed_foreign;  // the module tried to free memory that it may not free
   size_t size;
   size_t text_size;
-  // The text that the module printed with puts. If it aborts, this is the reason (reports
-  // quote whole operations); otherwise it is output like that of its other functions.
+  // The text that the module printed with puts. If the module aborts, the text is the
+  // reason (a report of MLIR quotes whole operations); otherwise it is output.
   char text[8192];
   bool
-      shown;  // the text is written already: it was longer, or other output came
-  // The number of blocks that this call has allocated and freed; native_call_end sets
+      shown;  // the text is already written: it was too long, or other output
+              // followed
+  // How many blocks this call has allocated and freed; native_call_end sets
   // both to 0. If the module frees a block unnoticed, a new block at the same address
   // is not counted again.
   uint64_t allocated;
@@ -80,9 +81,8 @@ typedef struct fc_hook_t {
 fc_hook_outcome_t fc_hook_run(fc_hook_t *hook, void (*function)(void *context),
                               void *context);
 
-// The stream to which farcall's other printing functions for modules write: stderr. The
-// text that the call on this thread printed with puts is written first, to keep the
-// order.
+// Returns stderr, for farcall's other functions that print for modules. To keep the
+// order, it first writes the text that the call on this thread printed with puts.
 FILE *fc_hook_output(void);
 
 #endif  // FARCALL_MODULE_NATIVE_HOOK_H_

@@ -13,7 +13,7 @@
 static const char *const kHarmless[] = {
     "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free",
     "memcpy", "memmove", "memset", "memcmp", "puts", "abort",
-    // Imported by crtbeginS.o and crti.o, and by stack protectors.
+    // All linked objects import these, through crtbeginS.o, crti.o and stack protectors.
     "__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable",
     "_ITM_registerTMCloneTable", "__stack_chk_fail"};
 
@@ -45,8 +45,8 @@ static bool is_among(fc_str_t name, const char *const *list, size_t count) {
   return false;
 }
 
-// dlsym on libm also finds symbols of the libraries that libm needs, so the
-// name of the object at the address is checked.
+// True for a symbol of libm itself. dlsym on libm also finds symbols of the libraries
+// that libm needs, so the name of the object at the address is checked.
 bool fc_libc_is_math(fc_str_t name) {
   char text[64];
   if (name.size >= sizeof text) return false;

@@ -31,8 +31,8 @@ static bool is_path_byte(char c) {
          (c >= '0' && c <= '9') || (c != '\0' && strchr("/._-+~@%", c));
 }
 
-// The beginning of the last name in the path at `at`, even if a '/' ends the path; `at`
-// if the path has no name.
+// Finds the beginning of the last name in the path at `at`, even if a '/' ends the path;
+// `at` if the path has no name.
 static size_t find_name(fc_str_t text, size_t at) {
   size_t name = at;
   for (size_t i = at + 1; i < text.size && is_path_byte(text.data[i]); i++) {
@@ -64,7 +64,8 @@ static bool take(fc_str_t *text, const char *prefix) {
   return true;
 }
 
-// loc("model.mlir":3:95) -> model.mlir:3:95: removes loc(…) and all quotes.
+// Copies a location without loc(…) and quotes: loc("model.mlir":3:95) becomes
+// model.mlir:3:95.
 static void copy_location(char *out, size_t capacity, fc_str_t text) {
   char clean[160];
   fc_str_t rest = fc_str_make(clean, copy_clean(clean, sizeof clean, text));
@@ -76,7 +77,7 @@ static void copy_location(char *out, size_t capacity, fc_str_t text) {
   out[size] = '\0';
 }
 
-// Writes a report of MLIR as one line; for any other text, joins its lines.
+// Writes a report of MLIR as one line. Of any other text it joins the lines.
 // Returns the size written, at most capacity - 1.
 static size_t digest(char *out, size_t capacity, fc_str_t text) {
   fc_str_t rest = text;
@@ -120,8 +121,8 @@ fc_status_t fc_native_aborted(fc_str_t function, fc_str_t text,
   size_t size = digest(line, sizeof line, text);
   fc_str_t shown = fc_str_make(line, size);
   if (!size) shown = FC_STR("it called abort");
-  if (!is_ascii(shown)) {  // errors are UTF-8, and the module may have printed
-                           // anything
+  if (!is_ascii(shown)) {  // the module may have printed any bytes, but errors
+                           // are UTF-8
     size = fc_escape(escaped, sizeof escaped, sizeof escaped, shown);
     shown = fc_str_make(escaped, size);
   }

@@ -24,7 +24,7 @@ typedef struct native_module_t {
   fc_sidecar_t *sidecar;
   fc_signature_t **signatures;
   fc_native_function_t *functions;
-  bool *serial;  // by function: its calls hold `lock`
+  bool *serial;  // by function: true if its calls hold `lock`
   fc_dylib_t dylib;
   pthread_mutex_t lock;
   bool lock_made;
@@ -73,8 +73,9 @@ static fc_status_t read_sidecar(native_module_t *module,
   return fc_doc_check_hash(module->sidecar->so_sha256, source->sha256, err);
 }
 
-// If a sidecar describes the module, the embedded description is not used. A
-// sidecar that has only names gives them to the embedded description.
+// Reads the module's description. If a sidecar describes the module, the embedded
+// description is not used. A sidecar that has only names gives them to the embedded
+// description.
 static fc_status_t read_abi(native_module_t *module,
                             const fc_module_source_t *source,
                             const fc_so_t *elf, fc_error_t *err) {
@@ -97,8 +98,9 @@ static fc_status_t read_abi(native_module_t *module,
 // ---------------------------------------------------------------------------
 // Opening
 
-// A description that names a missing function belongs to another module. Using
-// the rest of it would mean reading memory by guessed types.
+// Checks that the described functions are in the module. A description that names a
+// missing function belongs to another module: by the rest of it, farcall would read
+// memory with wrong types.
 static fc_status_t check_functions(const native_module_t *module,
                                    const fc_so_t *elf, fc_error_t *err) {
   const fc_sidecar_t *sidecar = module->sidecar;
@@ -298,7 +300,7 @@ typedef struct sweep_t {
   uint64_t leaked;
 } sweep_t;
 
-// The results are encoded by now, so their memory is freed, each block once. Any other
+// Frees a block after the results are encoded, if it is the memory of a result. Any other
 // block is a leak, unless the call failed. A leaked block is freed only if the function
 // is `exact` (function.h), because then no later call can use it.
 static void sweep(void *context, const fc_own_block_t *block) {

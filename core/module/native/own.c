@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of live blocks. It is called inside a module's malloc and free, so
-// the usual case examines only one place of the table.
+// The table of blocks that are not freed yet. It is used inside a module's malloc and
+// free, so the usual case examines only one place of the table.
 #include "module/native/own.h"
 
 #define FIRST_CAPACITY 32
-#define KEPT_CAPACITY 1024  // a bigger table is given back after the call
+#define KEPT_CAPACITY 1024  // a larger table is given back after the call
 
 void fc_own_init(fc_own_t *own, fc_allocator_t allocator) {
   *own = (fc_own_t){.allocator = allocator};
@@ -23,7 +23,7 @@ static size_t home_of(const fc_own_t *own, const void *data) {
          (own->capacity - 1);
 }
 
-// The place that holds `data`, or the free place where it belongs. The table
+// Finds the place that holds `data`, or the free place where it belongs. The table
 // must not be full.
 static size_t place_of(const fc_own_t *own, const void *data) {
   size_t at = home_of(own, data);
@@ -65,7 +65,8 @@ fc_own_block_t *fc_own_find(const fc_own_t *own, const void *data) {
   return block->data ? block : NULL;
 }
 
-// Closes the gap, so that a search never reaches the place of a removed block.
+// Moves later blocks into the free place where necessary, so that searches still find
+// them.
 bool fc_own_remove(fc_own_t *own, const void *data) {
   fc_own_block_t *block = fc_own_find(own, data);
   if (!block) return false;

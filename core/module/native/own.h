@@ -11,7 +11,7 @@
 typedef struct fc_own_block_t {
   void *data;  // NULL: the place is free
   size_t size;
-  bool returned;  // memory of a result: freed once the result is encoded
+  bool returned;  // it is memory of a result: freed after the result is encoded
 } fc_own_block_t;
 
 // True when all of `bytes` lies in `block`.
@@ -20,26 +20,26 @@ static inline bool fc_span_holds(fc_span_t block, fc_span_t bytes) {
          (size_t)(bytes.data - block.data) <= block.size - bytes.size;
 }
 
-// Open addressing with linear probing. A table that is zeroed except for its allocator
-// is empty.
+// The table: open addressing with linear probing. A table that is zeroed except for its
+// allocator is empty.
 typedef struct fc_own_t {
   fc_allocator_t allocator;
   fc_own_block_t *blocks;
   size_t capacity;  // a power of two, or 0
   size_t count;
-  size_t lowest;  // no place before this one is taken
+  size_t lowest;  // all places before this one are free
 } fc_own_t;
 
 void fc_own_init(fc_own_t *own, fc_allocator_t allocator);
 void fc_own_deinit(fc_own_t *own);  // the blocks are forgotten, not freed
 
-// `data` is not NULL. If the address is already in the table, its old block was
-// freed by code whose free() is not seen here (the C library, a thread of the
+// Adds a block. `data` is not NULL. If the address is already in the table, its old block
+// was freed by code whose free() is not seen here (the C library, a thread of the
 // module), and the new block replaces it. False when the table cannot grow.
 bool fc_own_add(fc_own_t *own, void *data, size_t size) FC_MUST_CHECK;
-// False if `data` was not in the table.
+// Removes a block. False if it was not in the table.
 bool fc_own_remove(fc_own_t *own, const void *data);
-// NULL if `data` is not in the table. Valid until the next add or remove.
+// NULL if the block is not in the table. Valid until the next add or remove.
 fc_own_block_t *fc_own_find(const fc_own_t *own, const void *data);
 
 // Forgets every block and passes each to `visit`, which then owns its memory.

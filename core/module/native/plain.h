@@ -20,7 +20,7 @@ static inline bool fc_plain_is(const ffi_cif *cif) {
   return plain;
 }
 
-// `values` are those of ffi_call: each points to a pointer, an argument.
+// Calls `entry` as ffi_call does: each of `values` points to an argument, a pointer.
 static inline void fc_plain_call(const ffi_cif *cif, void (*entry)(void),
                                  void **values) {
   typedef void *p;

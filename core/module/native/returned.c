@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The registers of returned aggregates, and the call that reads them. LLVM's tables are
-// RetCC_X86_64_C and RetCC_AArch64_AAPCS; tests/corpus/returned has code that llc made
-// by them.
+// Finds the registers of returned aggregates, and calls functions that return them. The
+// rules are LLVM's RetCC_X86_64_C and RetCC_AArch64_AAPCS; tests/corpus/returned has code
+// that llc made by them.
 #include "module/native/returned.h"
 
 #include <stddef.h>
@@ -13,8 +13,8 @@ typedef struct rule_t {
   uint8_t limit;
 } rule_t;
 
-// By processor, then by class: integers, halves, other floats. The first bank
-// that has room is used.
+// By processor, then by class of part: integers, halves, other floats. A part goes to the
+// first bank that has a free register.
 enum { INTEGERS, HALVES, FLOATS, CLASS_COUNT, BANKS_MAX = 2 };
 static const rule_t kRules[][CLASS_COUNT][BANKS_MAX] = {
     [FC_PROCESSOR_X86_64] = {[INTEGERS] = {{FC_BANK_INTEGER, 3}},
@@ -68,7 +68,7 @@ _Static_assert(offsetof(fc_registers_t, x87) == 208, "the code below");
 #define END(name) ".cfi_endproc\n.size " name ", .-" name "\n"
 
 #if defined(__x86_64__)
-// rdi entry, rsi registers, rdx stack, rcx count, r8 x87
+// Arguments: rdi entry, rsi registers, rdx stack, rcx count, r8 x87
 __asm__(FUNCTION(
     "fc_registers_call") "endbr64\n"
                          "pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
@@ -123,7 +123,7 @@ __asm__(FUNCTION(
                          "popq %rbp\n.cfi_def_cfa %rsp, 8\n"
                          "ret\n" END("fc_registers_call"));
 #elif defined(__aarch64__)
-// x0 entry, x1 registers, x2 stack, x3 count
+// Arguments: x0 entry, x1 registers, x2 stack, x3 count
 __asm__(FUNCTION(
     "fc_registers_call") "hint #34\n"  // bti c
                          "stp x29, x30, [sp, #-32]!\n"

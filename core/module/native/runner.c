@@ -32,14 +32,14 @@ static view_t view_of(const fc_memref_unranked_t *memref, fc_dtype_t dtype) {
                   (int64_t)fc_dtype_size(dtype)};
 }
 
-// An index into a view. Counts like an odometer.
+// An index into a view. Its last dim counts fastest.
 typedef struct walk_t {
   const view_t *view;
   int64_t index[FC_RANK_MAX];
   int64_t at;  // offset of the element
 } walk_t;
 
-// False when the view has no element.
+// Begins at the first element. False when the view has no element.
 static bool walk_begin(walk_t *walk, const view_t *view) {
   *walk = (walk_t){.view = view, .at = view->descriptor->offset};
   for (int64_t i = 0; i < view->rank; i++) {
@@ -48,8 +48,8 @@ static bool walk_begin(walk_t *walk, const view_t *view) {
   return true;
 }
 
-// Goes to the next element. Returns how many of the innermost dims began again at 0; at
-// the end these are all.
+// Goes to the next element. Returns how many of the innermost dims began again at 0.
+// After the last element it returns the number of all dims.
 static int64_t walk_next(walk_t *walk) {
   const int32_t rank = (int32_t)walk->view->rank;
   const int64_t *sizes = walk->view->descriptor->words;
@@ -135,7 +135,7 @@ static void print_vector(const uint8_t *bytes) {
   fputc(')', fc_hook_output());
 }
 
-// Each row is a line, and each dim is indented by one more space.
+// Prints the elements: each row is a line, and each dim is indented by one more space.
 static void print_elements(const view_t *view) {
   const int64_t brackets = view->rank ? view->rank : 1;
   walk_t walk;
@@ -200,8 +200,8 @@ EXPORT void printFlops(double flops) {
 // ---------------------------------------------------------------------------
 // Comparing
 
-// Floats of 32 and 64 bits may differ a little; an infinity or NaN of these
-// types is equal to nothing.
+// Compares two elements. Floats of 32 and 64 bits may differ a little; an infinity or NaN
+// of these types is equal to nothing.
 static bool is_equal(fc_dtype_t dtype, const uint8_t *actual,
                      const uint8_t *expected) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);

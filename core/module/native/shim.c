@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few runtime functions that compiled modules import and that no system library
-// has. farcalld, farcall and the shared library export them, so modules need none of
-// MLIR's own runtime libraries. Called by module code on the worker's thread. The
-// allocation functions are only the defaults: loading a module replaces them by tracked
-// ones (hook.c).
+// Runtime functions that the compiler's output itself calls and that no system library
+// has; those of MLIR's runner libraries are in runner.c. farcalld, farcall and the shared
+// library export them, so modules need none of MLIR's own runtime libraries. Called by
+// module code on the worker's thread. The allocation functions are only the defaults:
+// loading a module replaces them by tracked ones (hook.c).
 #include "module/native/shim.h"
 
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ __attribute__((visibility("default"))) void memrefCopy(
   }
 }
 
-// As an argument and as a result, a bf16 is in the low half of a float register.
+// Returns a bf16 as arguments and results pass it: in the low half of a float register.
 static float bfloat_in_register(uint16_t bits) {
   const uint32_t wide = bits;
   float value;
@@ -83,7 +83,7 @@ __attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
   free(memory);
 }
 
-// The same functions under the names of MLIR's own runtime library.
+// The allocation functions under the names of MLIR's own runtime library.
 __attribute__((visibility("default"))) void *mlirAlloc(size_t size) {
   return malloc(size);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runtime functions for compiled modules (shim.c, runner.c): the list is runner.def.
+// Runtime functions for compiled modules (shim.c, runner.c); runner.def lists them.
 #ifndef FARCALL_MODULE_NATIVE_SHIM_H_
 #define FARCALL_MODULE_NATIVE_SHIM_H_
 
 #include "memref/descriptor.h"
 
-// True for the names of runner.def. The code that loads modules calls it. So a
-// linker that takes libfarcall from an archive also takes these functions.
+// True for a name in runner.def. The code that loads modules calls this function, so a
+// linker that takes libfarcall from an archive also takes the listed functions.
 bool fc_shim_provides(fc_str_t name);
 
 #define FUNCTION(result, name, parameters) result name parameters;
@@ -24,7 +24,7 @@ bool fc_shim_provides(fc_str_t name);
 #undef ELEMENT
 
 // Makes libfarcall's names global if it is a shared library that was opened
-// with local names, as Python does. Then modules loaded from now on find these
+// with local names, as Python does. Then modules that are loaded later find the listed
 // functions. Called by the thread that loads.
 void fc_shim_offer(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader behind so_file.h. The alignment of every table is checked before
+// Reads shared objects for so_file.h. The alignment of every table is checked before
 // the table is read through a typed pointer. So the bytes, which are a mapping,
 // must start at a multiple of 8.
 #include "module/native/so_file.h"
@@ -13,7 +13,7 @@
 #define NAME_MAX_SIZE (64u << 10)
 #define SEGMENTS_MAX 128
 
-// True for a relocation that stores just the address of a named symbol.
+// True for a relocation that stores the address of a named symbol, without an addend.
 static bool is_slot(uint64_t type) {
   return type == FC_ELF_RELOC_JUMP_SLOT || type == FC_ELF_RELOC_GLOB_DAT ||
          type == FC_ELF_RELOC_ABSOLUTE;
@@ -36,8 +36,8 @@ static const char *machine_name(unsigned machine) {
   }
 }
 
-// `count` entries of `size` bytes at `offset`; NULL when they are not inside the file,
-// or not 8-byte aligned.
+// Finds a table of `count` entries of `size` bytes at `offset`; NULL when it is not
+// inside the file, or not 8-byte aligned.
 static const void *table_at(const fc_so_t *elf, uint64_t offset, uint64_t count,
                             size_t size) {
   size_t total, end;
@@ -143,7 +143,7 @@ static fc_status_t find_tables(fc_so_t *elf, fc_error_t *err) {
   return FC_OK;
 }
 
-// Refuses code with relocations. It could contain calls of malloc anywhere, and
+// Refuses code with relocations. Calls of malloc could be anywhere in it, and
 // the loader makes the code read-only before these calls could be redirected.
 static fc_status_t check_text(const fc_so_t *elf, fc_error_t *err) {
   for (size_t i = 0; i < elf->dynamic_count; i++) {
@@ -178,7 +178,8 @@ static fc_str_t name_at(const fc_so_t *elf, uint64_t offset) {
   return fc_str_make(start, (size_t)(end - start));
 }
 
-// Compares a symbol's name. Reads at most as many bytes as `name` and a terminator have.
+// Compares a symbol's name with `name`. Reads no more bytes than `name` and a terminator
+// have.
 static bool is_named(const fc_so_t *elf, const Elf64_Sym *symbol,
                      fc_str_t name) {
   if (symbol->st_name >= elf->names.size) return false;
@@ -205,8 +206,8 @@ bool fc_so_symbol(const fc_so_t *elf, size_t index, fc_so_symbol_t *out) {
   return true;
 }
 
-// The bytes of the file that are mapped at `address`, up to the end of the part
-// of that segment that is in the file.
+// Returns the bytes of the file that are mapped at `address`, up to the end of its
+// segment's part in the file.
 static fc_str_t bytes_at(const fc_so_t *elf, uint64_t address) {
   for (size_t i = 0; i < elf->header->e_phnum; i++) {
     const Elf64_Phdr *segment = &elf->segments[i];
@@ -355,7 +356,8 @@ bool fc_so_is_relro(const fc_so_t *elf, uint64_t address) {
   return fc_so_is_protected(elf, address, 1);
 }
 
-// glibc rounds both ends of the range down to pages (_dl_protect_relro).
+// The protected range is rounded down to pages at both ends, as glibc does
+// (_dl_protect_relro).
 bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size) {
   for (size_t i = 0; i < elf->header->e_phnum; i++) {
@@ -373,9 +375,8 @@ bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
   return false;
 }
 
-// True for a section that may come from crtbeginS.o, with which every object is
-// linked. It adds __dso_handle (8 bytes) to .data, and to .bss one byte that
-// the linker pads to 8.
+// True for a section that may contain only what crtbeginS.o adds to every object:
+// __dso_handle (8 bytes) in .data, and in .bss one byte, which the linker pads to 8.
 static bool may_be_of_crt(const Elf64_Shdr *section) {
   const bool bss = section->sh_type == SHT_NOBITS;
   return section->sh_size <= 8 && !(bss && section->sh_addralign > 1);
@@ -403,8 +404,8 @@ static bool is_symbol_of_crt(const fc_so_t *elf, const Elf64_Sym *symbol) {
          fc_str_starts(rest, fc_str_make("__dso_handle", 13));
 }
 
-// Counts the bytes of named variables in sections so small that they could come from
-// crtbeginS.o.
+// Counts the bytes of the module's own named variables in sections for which
+// may_be_of_crt is true.
 static size_t named_state(const fc_so_t *elf, uint64_t got_plt) {
   size_t total = 0;
   for (size_t i = 0; elf->all_symbols && i < elf->all_count; i++) {

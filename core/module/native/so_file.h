@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts about a shared object, found without loading it, so without running its
+// Reads facts about a shared object without loading it, so without running its
 // constructors: is it for this machine; what does it export, import and need;
 // which ABI text is embedded in it; does it have writable data of its own. The
 // bytes may come from anyone; every offset is checked. dylib.h loads it.
@@ -44,13 +44,13 @@ typedef struct fc_so_symbol_t {
   bool weak;
 } fc_so_symbol_t;
 
-// The symbol at `index` < symbol_count as other objects see it. False for local
+// Reads the symbol at `index` < symbol_count as other objects see it. False for local
 // and hidden symbols.
 bool fc_so_symbol(const fc_so_t *elf, size_t index, fc_so_symbol_t *out);
 
 bool fc_so_exports(const fc_so_t *elf, fc_str_t name);
 
-// The contents of an exported C string, without its terminator. False when no
+// Finds the contents of an exported C string, without its terminator. False when no
 // such symbol is exported or its text is not terminated.
 bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
 
@@ -61,15 +61,15 @@ bool fc_so_uses_origin(const fc_so_t *elf);
 // has an auditor or a filter, or a name that cannot be read.
 bool fc_so_loads_others(const fc_so_t *elf);
 
-// Calls `visit` with each name that the object has under `tag`: DT_NEEDED, its
-// libraries, or DT_RPATH and DT_RUNPATH, lists of the folders of these libraries.
+// Calls `visit` with each name in the object's dynamic entries with `tag`. DT_NEEDED:
+// names of libraries. DT_RPATH and DT_RUNPATH: lists of folders with these libraries.
 void fc_so_each_named(const fc_so_t *elf, int64_t tag,
                       void (*visit)(void *context, fc_str_t name),
                       void *context);
 
-// Calls `visit` for each place in which the loader stores just the address of a named
-// symbol: the global offset table and pointers in data. `address` is relative to the
-// load address of the object, 8-byte aligned and inside its image.
+// Calls `visit` for each place in which the loader stores the address of a named symbol,
+// without an addend: in the global offset table and in pointers in data. `address` is
+// relative to the load address of the object, 8-byte aligned and inside its image.
 void fc_so_each_reference(const fc_so_t *elf,
                           void (*visit)(void *context, fc_str_t symbol,
                                         uint64_t address),
@@ -77,14 +77,14 @@ void fc_so_each_reference(const fc_so_t *elf,
 // True when the file requests that this address be read-only after relocation.
 bool fc_so_is_relro(const fc_so_t *elf, uint64_t address);
 // True when the loader really makes this address read-only after relocation. The loader
-// protects whole pages: the whole first page, but not the last page if only a part of
-// it should be read-only.
+// protects whole pages: a page that begins before the range is protected, too; a last
+// page that is only partly in the range is not.
 bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size);
 
-// The bytes of writable data beyond what every linked object has. A module that has
-// such data may keep state from call to call. In a stripped file, up to seven bytes of
-// `char` variables in .bss look like bytes that the linker adds, and do not count.
+// Counts the bytes of writable data beyond what every linked object has. A module that
+// has such data may keep state from call to call. In a stripped file, up to seven bytes
+// of `char` variables in .bss look like bytes that the linker adds, and do not count.
 size_t fc_so_state_size(const fc_so_t *elf);
 
 #endif  // FARCALL_MODULE_NATIVE_SO_FILE_H_

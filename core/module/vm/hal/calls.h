@@ -16,7 +16,7 @@
 #undef FC_HAL
 #pragma GCC diagnostic pop
 
-// Sets result 0, which takes over the reference.
+// Sets result 0 to the object, whose reference moves to the result.
 static inline void fc_hal_give(fc_vm_native_call_t *call,
                                fc_vm_object_t *take_object) {
   call->results[0].ref = take_object;

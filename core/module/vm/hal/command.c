@@ -80,8 +80,8 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
   return FC_OK;
 }
 
-// Takes zeroed memory that lives as long as the command buffer. The arena gets it from
-// the heap, whose limit also limits how much a module can record.
+// Allocates zeroed memory that lives as long as the command buffer. The arena allocates
+// from the heap, whose limit also limits how much a module can record.
 static void *take(fc_hal_command_buffer_t *commands, size_t count, size_t size,
                   fc_error_t *err) {
   void *memory = fc_arena_alloc_array(&commands->arena, count, size);
@@ -114,7 +114,7 @@ static fc_status_t add(fc_hal_command_buffer_t *commands, command_kind_t kind,
   return FC_OK;
 }
 
-// Adds a command whose buffers have been retained. From now on destroy_commands
+// Adds a command whose buffers are already retained. From now on destroy_commands
 // releases them.
 static void link_command(fc_hal_command_buffer_t *commands,
                          command_t *command) {

@@ -8,15 +8,17 @@
 
 #include "module/vm/hal/executable.h"
 
-// A range of a buffer. If `buffer` is NULL, a range of entry `slot` of the run's table.
+// A range of a buffer. If `buffer` is NULL, it is a range of the buffer in entry `slot`
+// of the table that is passed to the run.
 typedef struct fc_hal_binding_t {
   fc_hal_buffer_t *buffer;
   int32_t slot;
   int64_t offset;
-  int64_t size;  // -1: to the end
+  int64_t size;  // -1: to the end of the buffer
 } fc_hal_binding_t;
 
-// Makes a binding of operand `buffer` of a call or, if that is null, of the slot.
+// Makes a binding of the buffer in operand `buffer` of a call. If that is null, the
+// binding uses `slot`.
 fc_status_t fc_hal_binding_argument(const fc_vm_native_call_t *call,
                                     uint32_t buffer, int32_t slot,
                                     int64_t offset, int64_t size,
@@ -34,8 +36,8 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
                                          fc_hal_command_buffer_t **out,
                                          fc_error_t *err) FC_MUST_CHECK;
 
-// These record commands. All objects are retained, all data is copied. After
-// finalize, recording fails.
+// The functions fc_hal_record_* record commands. All objects are retained, all data is
+// copied. After finalize, recording fails.
 fc_status_t fc_hal_record_fill(fc_hal_command_buffer_t *commands,
                                const fc_hal_binding_t *target, uint32_t pattern,
                                int32_t pattern_size,
@@ -44,7 +46,7 @@ fc_status_t fc_hal_record_update(fc_hal_command_buffer_t *commands,
                                  const void *data,
                                  const fc_hal_binding_t *target,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Both ranges have the size of `target`.
+// The source range gets the size of `target`.
 fc_status_t fc_hal_record_copy(fc_hal_command_buffer_t *commands,
                                const fc_hal_binding_t *source,
                                const fc_hal_binding_t *target,
@@ -54,8 +56,8 @@ typedef struct fc_hal_recorded_dispatch_t {
   fc_hal_executable_t *executable;
   int64_t function;
   uint32_t count[3];
-  const fc_hal_binding_t *count_source;  // 3 words read when it runs; NULL:
-                                         // `count`
+  const fc_hal_binding_t *count_source;  // three words that are read when it
+                                         // runs; NULL: `count` is used
   const uint32_t *constants;
   uint32_t constant_count;
   const fc_hal_binding_t *bindings;
@@ -74,7 +76,7 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
                                       const fc_hal_table_t *table,
                                       fc_error_t *err) FC_MUST_CHECK;
 
-// Fill, update and copy without recording, for the queue operations.
+// Fill, update and copy immediately, for the queue operations.
 fc_status_t fc_hal_fill(fc_vm_invocation_t *invocation,
                         const fc_hal_buffer_t *target, int64_t offset,
                         int64_t size, uint32_t pattern, int32_t pattern_size,

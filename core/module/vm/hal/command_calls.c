@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The imports hal.command_buffer.*: each takes its operands and records a command. A
-// list in parentheses names the operands of the function below it. On workers.
+// The imports hal.command_buffer.*: each reads its operands and records a command. On
+// workers.
 #include <inttypes.h>
 
 #include "module/vm/hal/calls.h"
@@ -36,7 +36,7 @@ FC_HAL_CALL(command_buffer_finalize) {
   return fc_hal_command_buffer_finalize(commands, err);
 }
 
-// (commands, target, offset, length, slot, pattern, pattern size, flags)
+// Operands: (commands, target, offset, length, slot, pattern, pattern size, flags)
 static fc_status_t record_fill(fc_vm_native_call_t *call, uint32_t pattern,
                                fc_error_t *err) {
   const fc_vm_raw_t *a = call->arguments;
@@ -56,7 +56,7 @@ FC_HAL_CALL(command_buffer_fill) {
   return record_fill(call, (uint32_t)call->arguments[5].i64, err);
 }
 
-// (commands, source, offset, target, offset, length, slot, flags)
+// Operands: (commands, source, offset, target, offset, length, slot, flags)
 FC_HAL_CALL(command_buffer_update) {
   const fc_vm_raw_t *a = call->arguments;
   fc_hal_command_buffer_t *commands;
@@ -74,7 +74,7 @@ FC_HAL_CALL(command_buffer_update) {
   return fc_hal_record_update(commands, data, &target, err);
 }
 
-// (commands, slot, slot, source, offset, target, offset, length, flags)
+// Operands: (commands, slot, slot, source, offset, target, offset, length, flags)
 FC_HAL_CALL(command_buffer_copy) {
   const fc_vm_raw_t *a = call->arguments;
   fc_hal_command_buffer_t *commands;
@@ -98,7 +98,8 @@ enum {
   DISPATCH_INDIRECT_ARGUMENTS = 1 << 3 | 1 << 4,
 };
 
-// From operand 6 on, both kinds of dispatch have the same: flags, constants…, bindings…
+// Records a dispatch. From operand 6 on, both kinds of dispatch have the same operands:
+// flags, constants…, bindings…
 static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
                                    const fc_hal_binding_t *count_source,
                                    fc_error_t *err) {
@@ -148,7 +149,7 @@ static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
   return fc_hal_record_dispatch(commands, &dispatch, err);
 }
 
-// (commands, executable, function, x, y, z, flags, …): up to hal 6 the function
+// Operands: (commands, executable, function, x, y, z, flags, …). Up to hal 6 the function
 // is an index of the export table, later an id from executable.lookup.function.
 // Here both are the same number.
 FC_HAL_CALL(command_buffer_dispatch_index) {
@@ -159,7 +160,7 @@ FC_HAL_CALL(command_buffer_dispatch) {
   return record_dispatch(call, call->arguments[2].i64, NULL, err);
 }
 
-// (commands, executable, function, slot, buffer, offset, flags, …)
+// Operands: (commands, executable, function, slot, buffer, offset, flags, …)
 static fc_status_t record_indirect(fc_vm_native_call_t *call, int64_t function,
                                    fc_error_t *err) {
   const fc_vm_raw_t *a = call->arguments;

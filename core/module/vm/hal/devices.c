@@ -27,8 +27,9 @@ FC_HAL_CALL(device_allocator) {
   return FC_OK;
 }
 
-// '*' matches any text, '?' any character. After a later star an earlier one is
-// never tried again, so the time is limited by the product of both sizes.
+// Matches a pattern: '*' stands for any text, '?' for any character. Once a later star
+// was reached, no other text is tried for an earlier one, so the time is limited by the
+// product of both sizes.
 static bool glob(fc_str_t pattern, fc_str_t text) {
   size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
   while (t < text.size) {
@@ -50,7 +51,7 @@ static bool glob(fc_str_t pattern, fc_str_t text) {
   return p == pattern.size;
 }
 
-// (device, category, key) -> (known, value); an unknown key is not an error.
+// Operands: (device, category, key) -> (known, value); an unknown key is not an error.
 FC_HAL_CALL(device_query) {
   fc_str_t category, key;
   FC_TRY(fc_hal_text(call, 1, &category, err));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes executables and runs dispatches, of either kind (executable_kind.h). The counts
-// that a kernel gets are checked here; the caller (command.c, loader.c) checks the
+// Makes executables and runs dispatches, for all formats (executable_kind.h). The counts
+// of a dispatch are checked here; the caller (command.c, loader.c) checks the
 // ranges of buffers.
 #include "module/vm/hal/executable_kind.h"
 
@@ -11,8 +11,8 @@
 #include "module/vm/context.h"
 #include "module/vm/hal/calls.h"
 
-#define WORK_PER_BYTE 16  // for reading and verifying a module
-#define WORK_PER_NAME 64  // for comparing it
+#define WORK_PER_BYTE 16  // work of reading and verifying an executable
+#define WORK_PER_NAME 64  // work of comparing a kernel's name
 
 static const fc_hal_kind_t *find_kind(fc_str_t format) {
   static const fc_hal_kind_t *const kinds[] = {&fc_hal_kind_elf,
@@ -41,9 +41,8 @@ static void destroy_executable(fc_vm_object_t *object) {
   fc_vm_heap_free(object->heap, executable, executable->kind->size);
 }
 
-// Copies the bytes of the executable before they are verified. The constants of a large
-// module lie in a mapping of its file. Without the copy, a write to the file would
-// change bytes that were verified.
+// Copies the bytes of the executable before they are verified. They may lie in a mapping
+// of the module's file, and a write to the file would change bytes that were verified.
 static fc_status_t copy_file(fc_hal_executable_t *executable, fc_str_t data,
                              fc_str_t *out, fc_error_t *err) {
   executable->file_size = data.size + 1;
@@ -187,8 +186,8 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                                   fc_error_t *err) {
   FC_TRY(check_dispatch(executable, dispatch, err));
   const uint32_t *count = dispatch->count;
-  // With a count of zero there is nothing to run. A kind might loop over the other two
-  // counts up to 2^48 times without checking the deadline.
+  // With a count of zero there is nothing to run. If it were run, a loop over the other
+  // two counts could take 2^48 turns without checking the deadline.
   if (!count[0] || !count[1] || !count[2]) {
     return fc_vm_work(invocation, 0, err);
   }
@@ -203,7 +202,8 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
 // ---------------------------------------------------------------------------
 // hal.executable.*
 
-// (device, format, data, constants) in hal 5, later (device, affinity, format, …)
+// Operands: (device, format, data, constants) in hal 5, later (device, affinity, format,
+// …)
 FC_HAL_CALL(executable_create_5) {
   return fc_hal_executable_from_call(call, 1, err);
 }
@@ -211,7 +211,7 @@ FC_HAL_CALL(executable_create) {
   return fc_hal_executable_from_call(call, 2, err);
 }
 
-// (executable, name) -> id
+// Operands: (executable, name) -> id
 FC_HAL_CALL(executable_lookup) {
   fc_hal_executable_t *executable;
   fc_str_t name;

@@ -2,7 +2,7 @@
 //
 // !hal.executable: kernels, either machine code (an embedded ELF) or VMVX, a bytecode
 // module that runs in the interpreter. Immutable once made, except for the globals of a
-// VMVX module. If it has globals, a dispatch holds a lock.
+// VMVX module. If it has globals, each dispatch holds a lock.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_H_
 #define FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_H_
 
@@ -19,15 +19,14 @@
 
 typedef struct fc_hal_executable_t fc_hal_executable_t;
 
-// True when this processor runs executables of that format. This is true even if native
-// code is off: a module without any executable also asks, and would fail on the answer
-// no.
+// True when this processor runs executables of that format, even if native code is not
+// allowed: a module without any executable also asks, and would fail if it were told no.
 bool fc_hal_format_is_supported(fc_str_t format);
 
 // Makes an executable. `data` (the file) and `constants` (32-bit words) are copied.
-// Takes fuel as fc_vm_work does, and runs __init and __set_constants of a VMVX
+// Costs fuel as fc_vm_work does, and runs __init and __set_constants of a VMVX
 // executable. UNIMPLEMENTED when the format does not run here, or when it is machine
-// code and native code is off.
+// code and native code is not allowed.
 fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
                                      fc_vm_heap_t *heap,
                                      fc_vm_invocation_t *invocation,
@@ -36,15 +35,16 @@ fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
                                      fc_hal_executable_t **out,
                                      fc_error_t *err) FC_MUST_CHECK;
 
-// fc_hal_executable_create for a native call: operand `first` and the two after it are
-// format, data and constants; result 0 is the executable. The call's state is a
-// fc_hal_state_t. INVALID_ARGUMENT when the data is not a constant of the module.
+// Does the same as fc_hal_executable_create for a native call: operands `first` to
+// `first` + 2 are format, data and constants; result 0 is the executable. The call's
+// state is a fc_hal_state_t. INVALID_ARGUMENT when the data is not a constant of the
+// module.
 fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
                                         uint32_t first,
                                         fc_error_t *err) FC_MUST_CHECK;
 
 // Finds the number by which dispatches name the function: its place among the
-// kernels. Takes fuel for the search. NOT_FOUND when no function has that name.
+// kernels. Costs fuel for the search. NOT_FOUND when no function has that name.
 fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
                                      fc_vm_invocation_t *invocation,
                                      fc_str_t name, int64_t *out_id,

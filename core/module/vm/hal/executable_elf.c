@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Executables of machine code, in an embedded ELF. Workgroups may run on several
-// threads at once (tiles). A kernel is trusted to stay within the buffers that it gets.
+// threads at once (fc_tiles_t). A kernel is trusted to stay within its buffers.
 #include "kernels/library.h"
 #include "module/vm/context.h"
 #include "module/vm/hal/executable_kind.h"

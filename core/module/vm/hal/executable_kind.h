@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What executables of all formats have, and the functions that a format consists of.
-// Included only in this folder.
+// The members that executables of all formats have, and the functions that each format
+// provides. Included only in this folder.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
 #define FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
 
 #include "module/vm/hal/executable.h"
 
-// A function of an executable: what a dispatch must match.
+// A function of an executable, and the counts that a dispatch of it must have.
 typedef struct fc_hal_kernel_t {
   fc_str_t name;
   uint32_t constant_count;
@@ -17,11 +17,11 @@ typedef struct fc_hal_kernel_t {
 // A format. Its executables have `size` zeroed bytes, which begin with a
 // fc_hal_executable_t. `open` fills them in from a copy of the file; if `keeps_file`,
 // the copy stays as long as the executable. `close` is called even if `open` failed, or
-// was not called because memory ran out. `run` runs every workgroup of a dispatch that
-// was checked and has at least one.
+// if it was not called because memory ran out. `run` runs every workgroup of a dispatch,
+// which was checked and has at least one workgroup.
 typedef struct fc_hal_kind_t {
-  fc_str_t format;  // "": of no processor
-  bool native;      // machine code: refused where that is off
+  fc_str_t format;  // "": no processor runs it
+  bool native;      // machine code: refused if that is not allowed
   bool keeps_file;
   size_t size;
   fc_status_t (*open)(fc_hal_executable_t *executable,
@@ -42,7 +42,7 @@ extern const fc_hal_kind_t fc_hal_kind_vmvx;  // executable_vmvx.c
 struct fc_hal_executable_t {
   fc_vm_object_t object;
   const fc_hal_kind_t *kind;
-  uint8_t *file;  // what it was read from, or NULL
+  uint8_t *file;  // the copy of the file, or NULL
   size_t file_size;
 };
 

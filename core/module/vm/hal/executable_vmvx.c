@@ -27,13 +27,14 @@ typedef struct kernel_t {
 typedef struct vmvx_t {
   fc_hal_executable_t base;
   fc_vm_module_t *module;
-  size_t tables_size;  // of `module` and `kernels`, counted in the heap
+  size_t tables_size;  // memory of `module` and `kernels` that is counted in
+                       // the heap
   fc_vm_context_t *context;
   kernel_t *kernels;
   uint32_t kernel_count;
   bool has_lock;
   bool serial;  // the module has globals: a dispatch holds `lock`
-  bool heavy;   // a function of it is too heavy for a call with a budget
+  bool heavy;   // one of its functions is too heavy for a call with a budget
   pthread_mutex_t lock;
 } vmvx_t;
 
@@ -120,8 +121,8 @@ static fc_status_t set_constants(vmvx_t *vmvx, fc_vm_invocation_t *invocation,
   return status;
 }
 
-// Counts the tables of the executable's module, and of its kernels, in the heap,
-// because the calling module can make many executables of one constant.
+// Counts the memory of the executable's module and kernels in the heap, whose limit then
+// holds for it: the calling module can make many executables from one constant.
 static fc_status_t count_tables(vmvx_t *vmvx, fc_error_t *err) {
   const fc_vm_module_t *module = vmvx->module;
   const size_t size =
@@ -165,7 +166,7 @@ static void vmvx_close(fc_hal_executable_t *executable) {
   fc_vm_module_destroy(vmvx->module);
   fc_vm_heap_uncount(heap, vmvx->tables_size);
   fc_free(heap->allocator, vmvx->kernels);
-  // If there was no memory for the file, this is called before the executable was opened.
+  // This is also called when there was no memory to open the executable.
   if (vmvx->has_lock) pthread_mutex_destroy(&vmvx->lock);
 }
 
@@ -189,7 +190,8 @@ static fc_status_t open_window(fc_vm_heap_t *heap, void *data, size_t size,
   fc_vm_buffer_t *window = fc_vm_heap_alloc(heap, sizeof *window, 16, err);
   if (!window) return FC_RESOURCE_EXHAUSTED;
   fc_vm_object_init(&window->object, FC_VM_TYPE_BUFFER, destroy_window, heap);
-  static uint8_t none[1];  // not NULL, which would read as out of range
+  static uint8_t none[1];  // an empty window needs an address: NULL means out
+                           // of range
   window->data = data ? data : none;
   window->size = size;
   *out = window;
@@ -292,8 +294,8 @@ static fc_status_t vmvx_run(fc_hal_executable_t *executable,
   vmvx_t *vmvx = (vmvx_t *)executable;
   const kernel_t *kernel = &vmvx->kernels[dispatch->function];
   vmvx_run_t run = {0};
-  // A dispatch that waits for another one, or that would be stopped in the middle of a
-  // change, cannot be given up.
+  // A call with a budget can be given up, but not while a dispatch waits for another one
+  // or is in the middle of a change. So such dispatches do not begin in it.
   if (invocation->budget && (vmvx->serial || vmvx->heavy)) {
     return fc_vm_give_up(invocation, err);
   }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hal.fence.*. A fence that is null counts as signalled. Lists in parentheses name the
-// operands of the function below. On workers.
+// hal.fence.*. A fence that is null counts as signalled. On workers.
 #include "module/vm/hal/calls.h"
 
 static fc_status_t pending(fc_error_t *err) {
-  // Every operation here is finished when its call returns. So no operation is
+  // All operations finish before their call returns. So no operation is
   // left that could signal the fence, and waiting for it would never end.
   return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                      "waits for a fence nobody has signalled");
@@ -39,7 +38,7 @@ FC_HAL_CALL(fence_signal) {
   return FC_OK;
 }
 
-// (fence, status)
+// Operands: (fence, status)
 FC_HAL_CALL(fence_fail) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, false, &fence, err));
@@ -48,8 +47,8 @@ FC_HAL_CALL(fence_fail) {
   return FC_OK;
 }
 
-// Gives a status. For a signalled fence it is OK or the reason of its failure, for
-// another fence DEFERRED, for null OK.
+// Returns the status of a fence: OK or its failure if it is signalled, DEFERRED if it is
+// not; OK for null.
 FC_HAL_CALL(fence_query) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, true, &fence, err));
@@ -88,7 +87,7 @@ static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
 FC_HAL_CALL(fence_join_5) { return join(call, 0, err); }
 FC_HAL_CALL(fence_join) { return join(call, 1, err); }
 
-// Checks the fences in order. A signalled fence that has failed makes the call fail
+// Checks the fences in order. If a signalled fence has failed, the call fails
 // here, where the reason is known. A fence that is not signalled now will not be
 // signalled while the call waits. So if the timeout is not negative, the result is
 // DEADLINE_EXCEEDED immediately; otherwise the call fails.
@@ -108,6 +107,6 @@ static fc_status_t await_all(fc_vm_native_call_t *call, uint32_t first,
   return FC_OK;
 }
 
-// (timeout, fences…) in hal 5, later (timeout, flags, fences…)
+// Operands: (timeout, fences…) in hal 5, later (timeout, flags, fences…)
 FC_HAL_CALL(fence_await_5) { return await_all(call, 1, err); }
 FC_HAL_CALL(fence_await) { return await_all(call, 2, err); }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hal.allocator.*, hal.buffer.*, hal.buffer_view.* and the file made of memory.
-// Operand numbers are those of hal.def's conventions; lists in parentheses name
-// the operands of the function below. On workers.
+// Operands are numbered as in hal.def's conventions. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -21,7 +20,7 @@ FC_HAL_CALL(nothing) {
 // ---------------------------------------------------------------------------
 // Allocators
 
-// (allocator, affinity, memory types, usage, size)
+// Operands: (allocator, affinity, memory types, usage, size)
 FC_HAL_CALL(allocator_allocate) {
   fc_hal_buffer_t *buffer;
   FC_TRY(fc_hal_buffer_create_in(call->invocation, call->heap,
@@ -30,8 +29,8 @@ FC_HAL_CALL(allocator_allocate) {
   return FC_OK;
 }
 
-// (allocator, try, affinity, memory types, usage, source, offset, length):
-// wraps the source's bytes if kernels can use them where they lie. Otherwise,
+// Operands: (allocator, try, affinity, memory types, usage, source, offset, length).
+// Wraps the source's bytes if kernels can use them where they lie. Otherwise,
 // with `try`, the result is null and the module copies the bytes; without `try`
 // they are copied here.
 FC_HAL_CALL(allocator_import) {
@@ -58,7 +57,7 @@ FC_HAL_CALL(allocator_import) {
   return FC_OK;
 }
 
-// (memory types, usage, flags, (allocator, affinity)…) -> the first pair
+// Operands: (memory types, usage, flags, (allocator, affinity)…) -> the first pair
 FC_HAL_CALL(allocator_select) {
   if (call->spans[0] == 0) {
     return fc_hal_fail(err, FC_INVALID_ARGUMENT, "no allocator to select from");
@@ -68,7 +67,7 @@ FC_HAL_CALL(allocator_select) {
   return FC_OK;
 }
 
-// (device, affinity, access, buffer, offset, length, flags)
+// Operands: (device, affinity, access, buffer, offset, length, flags)
 FC_HAL_CALL(file_from_memory) {
   fc_vm_buffer_t *source;
   FC_TRY(fc_hal_argument(call, 3, FC_VM_TYPE_BUFFER, false, &source, err));
@@ -86,15 +85,15 @@ FC_HAL_CALL(file_from_memory) {
 // ---------------------------------------------------------------------------
 // Buffers
 
-// Ownership hints are for allocators that reuse buffers in place. The answer
-// "not terminal" keeps every buffer until its last reference is released.
+// Answers "not terminal" to the question whether a buffer may be reused in place. Then
+// every buffer is kept until its last reference is released.
 FC_HAL_CALL(buffer_not_terminal) {
   (void)err;
   call->results[0].i32 = 0;
   return FC_OK;
 }
 
-// (buffer, message, allocator, minimum length, memory types, usage)
+// Operands: (buffer, message, allocator, minimum length, memory types, usage)
 FC_HAL_CALL(buffer_assert) {
   fc_hal_buffer_t *buffer;
   fc_str_t message;
@@ -134,7 +133,7 @@ static fc_status_t element_at(fc_vm_native_call_t *call, uint32_t operand,
                              out_data, out_size, err);
 }
 
-// (buffer, offset, length) -> bytes, zero-extended
+// Operands: (buffer, offset, length) -> bytes, zero-extended
 FC_HAL_CALL(buffer_load) {
   uint8_t *data;
   uint64_t size;
@@ -145,7 +144,7 @@ FC_HAL_CALL(buffer_load) {
   return FC_OK;
 }
 
-// (value, buffer, offset, length)
+// Operands: (value, buffer, offset, length)
 FC_HAL_CALL(buffer_store) {
   uint8_t *data;
   uint64_t size;
@@ -154,7 +153,7 @@ FC_HAL_CALL(buffer_store) {
   return FC_OK;
 }
 
-// (buffer, offset, length)
+// Operands: (buffer, offset, length)
 FC_HAL_CALL(buffer_subspan) {
   fc_hal_buffer_t *buffer, *part;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_BUFFER, false, &buffer, err));
@@ -236,7 +235,7 @@ static fc_status_t say_difference(const fc_hal_view_t *view,
                      shown, i, call->arguments[4 + i].i64, view->dims[i]);
 }
 
-// (view, message, element type, encoding, dims…)
+// Operands: (view, message, element type, encoding, dims…)
 FC_HAL_CALL(view_assert) {
   fc_hal_view_t *view;
   fc_str_t message;
@@ -252,7 +251,7 @@ FC_HAL_CALL(view_buffer) {
   return FC_OK;
 }
 
-// (buffer, offset, length, element type, encoding, dims…)
+// Operands: (buffer, offset, length, element type, encoding, dims…)
 FC_HAL_CALL(view_create) {
   fc_hal_buffer_t *buffer, *part;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_BUFFER, false, &buffer, err));

@@ -2,13 +2,12 @@
 //
 // The `hal_inline` module: buffers and views for modules that do their work
 // immediately, without devices, queues or fences. Such a module uses a !hal.buffer
-// through its storage, a !vm.buffer over the same bytes. Lists in parentheses name the
-// operands of the function below. On workers.
+// through its storage, a !vm.buffer over the same bytes. On workers.
 #include "module/vm/buffer.h"
 #include "module/vm/hal/calls.h"
 #include "module/vm/hal/hal.h"
 
-// (buffer) -> its storage, in result `index`
+// Operands: (buffer) -> its storage, in result `index`
 static fc_status_t give_storage(fc_vm_native_call_t *call,
                                 fc_hal_buffer_t *buffer, uint32_t index,
                                 fc_error_t *err) {
@@ -28,8 +27,8 @@ static fc_status_t allocate(fc_vm_native_call_t *call, int64_t size,
   return give_storage(call, buffer, 1, err);
 }
 
-// (minimum alignment, size) -> (buffer, storage). The alignment is ignored, since all
-// buffers are 64-byte aligned.
+// Operands: (minimum alignment, size) -> (buffer, storage). The alignment is ignored,
+// since all buffers are 64-byte aligned.
 static fc_status_t buffer_allocate(fc_vm_native_call_t *call, fc_error_t *err) {
   return allocate(call, call->arguments[1].i64, NULL, err);
 }
@@ -46,7 +45,7 @@ static fc_status_t source_range(fc_vm_native_call_t *call, uint32_t operand,
   return fc_vm_buffer_range_error(*out_source, offset, size, 1, err);
 }
 
-// (minimum alignment, source, offset, length) -> (buffer, storage)
+// Operands: (minimum alignment, source, offset, length) -> (buffer, storage)
 static fc_status_t buffer_allocate_initialized(fc_vm_native_call_t *call,
                                                fc_error_t *err) {
   fc_vm_buffer_t *source;
@@ -55,7 +54,7 @@ static fc_status_t buffer_allocate_initialized(fc_vm_native_call_t *call,
   return allocate(call, call->arguments[3].i64, data, err);
 }
 
-// (source, offset, length)
+// Operands: (source, offset, length)
 static fc_status_t buffer_wrap(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_vm_buffer_t *source;
   uint8_t *data;
@@ -73,7 +72,8 @@ static fc_status_t buffer_storage(fc_vm_native_call_t *call, fc_error_t *err) {
   return give_storage(call, buffer, 0, err);
 }
 
-// (category, key) -> (known, value). There is no device; only the processor is known.
+// Operands: (category, key) -> (known, value). There is no device; only the processor is
+// known.
 static fc_status_t device_query(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_str_t category, key;
   FC_TRY(fc_hal_text(call, 0, &category, err));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `load` makes a buffer of each parameter: over the mapped file if the bytes lie there,
-// aligned as kernels need them, otherwise a copy. `gather` always copies, into a buffer
+// `load` makes a buffer of each parameter: over the mapped file if the bytes are aligned
+// as kernels need them, otherwise a copy. `gather` always copies, into a buffer
 // of the module. `scatter` is refused: archives are never written to. Keys and ranges
 // come from the module and are checked here. Archives are opened with the module;
-// everything else runs on workers. Lists in parentheses name the operands of the
-// function below.
+// everything else runs on workers.
 #include "module/vm/hal/io_parameters.h"
 
 #include <inttypes.h>
@@ -16,8 +15,8 @@
 // ---------------------------------------------------------------------------
 // Archives
 
-// Opens "SCOPE=FILE", or "FILE", which is for every scope. If a '/' stands before the
-// '=', the whole text is the path of a FILE.
+// Opens an archive for one scope, "SCOPE=FILE", or for every scope, "FILE". If a '/'
+// stands before the '=', the whole text is the path of a FILE.
 static fc_status_t open_one(fc_hal_archives_t *archives, fc_str_t text,
                             fc_error_t *err) {
   fc_hal_archive_t *archive = &archives->items[archives->count];
@@ -86,7 +85,7 @@ typedef struct wanted_t {
   uint64_t size;
 } wanted_t;
 
-// (device, affinity, wait, signal, …, scope, …, key table, key data, spans)
+// Operands: (device, affinity, wait, signal, …, scope, …, key table, key data, spans)
 static fc_status_t read_request(const fc_vm_native_call_t *call, uint32_t scope,
                                 uint32_t keys, parameter_request_t *out,
                                 fc_error_t *err) {
@@ -160,7 +159,7 @@ static fc_status_t want(const fc_hal_archives_t *archives,
   return FC_OK;
 }
 
-// The cost of getting a parameter, for fc_vm_work: the bytes that are used, and the bytes
+// The work of getting a parameter, for fc_vm_work: the bytes that are used, and the bytes
 // of the index in which it was found. Archives searched before that one are not counted.
 static uint64_t work_of(const wanted_t *wanted) {
   return wanted->size + wanted->archive->file.count * sizeof(fc_parameter_t);
@@ -211,7 +210,7 @@ static fc_status_t fill_list(const fc_vm_native_call_t *call,
   return FC_OK;
 }
 
-// (…, target affinity, memory types, usage, …) -> list of buffers
+// Operands: (…, target affinity, memory types, usage, …) -> list of buffers
 static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
   parameter_request_t request;
   fc_vm_list_t *list;
@@ -242,7 +241,7 @@ static fc_status_t gather_all(const fc_vm_native_call_t *call,
   return FC_OK;
 }
 
-// (…, target buffer, …)
+// Operands: (…, target buffer, …)
 static fc_status_t gather(fc_vm_native_call_t *call, fc_error_t *err) {
   parameter_request_t request;
   const fc_hal_buffer_t *target;
@@ -270,7 +269,7 @@ static fc_status_t refuse_first(const fc_vm_native_call_t *call,
                      shown);
 }
 
-// (…, source buffer, scope, …)
+// Operands: (…, source buffer, scope, …)
 static fc_status_t scatter(fc_vm_native_call_t *call, fc_error_t *err) {
   parameter_request_t request;
   const fc_hal_buffer_t *source;

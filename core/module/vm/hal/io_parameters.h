@@ -8,9 +8,9 @@
 #include "module/vm/hal/objects.h"
 
 typedef struct fc_hal_archive_t {
-  fc_str_t scope;  // data NULL: answers for every scope
+  fc_str_t scope;  // data NULL: the archive is for every scope
   fc_parameters_t file;
-  fc_vm_buffer_t owner;  // of buffers over the mapping; immortal
+  fc_vm_buffer_t owner;  // owns buffers over the mapping; never released
 } fc_hal_archive_t;
 
 // The archives of one module.
@@ -28,7 +28,7 @@ fc_status_t fc_hal_archives_open(fc_hal_archives_t *archives, fc_str_t list,
                                  fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_archives_close(fc_hal_archives_t *archives);  // may be zeroed
 
-// `shared` must point to the fc_hal_archives_t. If it is NULL, no parameter is
+// The module's `shared` must be its fc_hal_archives_t. If it is NULL, no parameter is
 // found.
 extern const fc_vm_native_module_t fc_vm_io_parameters;
 

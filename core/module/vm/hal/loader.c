@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The `hal_loader` module: executables for modules without a device. A dispatch runs
-// immediately, on ranges of !vm.buffer. The comment above a function, such as `(format,
-// data)`, lists its operands. On workers.
+// immediately, on ranges of !vm.buffer. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -12,8 +11,8 @@
 
 #define LOADER_VERSION 1
 
-// (format) -> 1 if this processor runs the format. This is also the answer for machine
-// code that is not allowed, so that `load` fails.
+// Operands: (format) -> 1 if this processor runs the format, even if it is machine
+// code that is not allowed: then `load` fails.
 static fc_status_t query_support(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_str_t format;
   FC_TRY(fc_hal_text(call, 0, &format, err));
@@ -21,7 +20,7 @@ static fc_status_t query_support(fc_vm_native_call_t *call, fc_error_t *err) {
   return FC_OK;
 }
 
-// (format, data, constants)
+// Operands: (format, data, constants)
 static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
   return fc_hal_executable_from_call(call, 0, err);
 }
@@ -44,7 +43,7 @@ static fc_status_t bindings_of(const fc_vm_native_call_t *call, uint32_t first,
   return FC_OK;
 }
 
-// (executable, function, x, y, z, constants…, (buffer, offset, length)…)
+// Operands: (executable, function, x, y, z, constants…, (buffer, offset, length)…)
 static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
                        fc_error_t *err) {
   const fc_vm_raw_t *a = call->arguments;
@@ -91,7 +90,7 @@ static fc_status_t dispatch(fc_vm_native_call_t *call, fc_error_t *err) {
   return run(call, call->arguments[1].i64, err);
 }
 
-// (executable, name) -> id
+// Operands: (executable, name) -> id
 static fc_status_t lookup(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_hal_executable_t *executable;
   fc_str_t name;

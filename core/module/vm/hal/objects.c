@@ -103,7 +103,7 @@ static void *take_guarded(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   return NULL;
 }
 
-// Takes `size` bytes for a buffer whose pool and guard are set.
+// Allocates `size` bytes for a buffer whose pool and guard are set.
 static bool take_block(fc_hal_buffer_t *buffer, size_t size, fc_error_t *err) {
   fc_vm_heap_t *heap = buffer->object.heap;
   buffer->block_size = size;
@@ -212,7 +212,7 @@ fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,
                                 uint64_t *out_size, fc_error_t *err) {
   const fc_hal_buffer_t *root = buffer->root ? buffer->root : buffer;
   uint64_t clipped;
-  // If a root lost its bytes (fc_hal_buffer_keep), its ranges have none, either.
+  // If a root lost its bytes (fc_hal_buffer_keep), its ranges have no bytes, either.
   if (!root->data || !range_fits(buffer->size, offset, size, &clipped)) {
     return range_error(buffer, offset, size, err);
   }

@@ -31,12 +31,13 @@ typedef struct fc_hal_buffer_t {
   uint64_t size;
   // The members from here on are only for a root:
   uint8_t *data;
-  fc_vm_object_t *owner;  // retained: whose bytes these are; NULL: ours or
-                          // borrowed
-  size_t block_size;      // of our own allocation; 0: the bytes are not ours
-  struct fc_hal_pool_t *pool;  // that our block came from; NULL: from none
-  bool guarded;                // our block ends at an unmapped page
-  bool awaited;  // it is empty until the module says how much it needs
+  fc_vm_object_t *owner;  // retained: the owner of the bytes; NULL: they are
+                          // the root's own or borrowed
+  size_t block_size;      // of the root's own memory; 0: it has none
+  struct fc_hal_pool_t *pool;  // from which that memory came; NULL: from no
+                               // pool
+  bool guarded;                // that memory ends at an unmapped page
+  bool awaited;  // empty until the module asserts a size
 } fc_hal_buffer_t;
 
 // Makes a root with zeroed bytes from the heap, 64-byte aligned.
@@ -44,8 +45,8 @@ fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_hal_buffer_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
 // Makes a root whose zeroed bytes come from the invocation's pool (NULL: from the heap)
-// or, with the invocation's `guard`, from a guarded block. Takes fuel for the bytes,
-// and fails, as fc_vm_work does.
+// or, with the invocation's `guard`, from a guarded block. Costs fuel for the bytes,
+// and can fail for it, as fc_vm_work.
 fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,
@@ -55,7 +56,7 @@ fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
 fc_status_t fc_hal_buffer_create_awaited(fc_vm_heap_t *heap,
                                          fc_hal_buffer_t **out,
                                          fc_error_t *err) FC_MUST_CHECK;
-// Gives such a buffer its bytes, as fc_hal_buffer_create_in does.
+// Gives an awaited buffer its bytes, as fc_hal_buffer_create_in does.
 fc_status_t fc_hal_buffer_provide(fc_vm_invocation_t *invocation,
                                   fc_hal_buffer_t *buffer, int64_t size,
                                   fc_error_t *err) FC_MUST_CHECK;
@@ -65,8 +66,8 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
                                fc_vm_object_t *owner, fc_hal_buffer_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
 // Makes the range [offset, offset + size) of `buffer`; -1 as `size` means to the end.
-// If the range has all bytes, it is the buffer itself, retained. OUT_OF_RANGE when the
-// range does not lie inside the buffer.
+// If the range covers the whole buffer, *out is the buffer itself, retained.
+// OUT_OF_RANGE when the range does not lie inside the buffer.
 fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
                                   int64_t size, fc_hal_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
@@ -117,7 +118,7 @@ bool fc_hal_elements_size(uint32_t element_type, uint32_t rank,
 typedef struct fc_hal_fence_t {
   fc_vm_object_t object;
   bool signaled;
-  fc_status_t failure;  // FC_OK, or why it failed
+  fc_status_t failure;  // FC_OK, or the status with which it was failed
 } fc_hal_fence_t;
 
 fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
@@ -144,7 +145,7 @@ fc_status_t fc_hal_file_create(fc_vm_heap_t *heap, const uint8_t *data,
                                fc_hal_file_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
 
-// Makes a device or an allocator, which has nothing but an identity.
+// Makes a device or an allocator: an object without contents, which only has a type.
 fc_status_t fc_hal_handle_create(fc_vm_heap_t *heap, fc_vm_type_t type,
                                  fc_vm_object_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
@@ -166,7 +167,7 @@ typedef struct fc_hal_state_t {
 fc_status_t fc_hal_argument(const fc_vm_native_call_t *call, uint32_t index,
                             fc_vm_type_t type, bool nullable, void *out,
                             fc_error_t *err) FC_MUST_CHECK;
-// fc_hal_argument for an object that is part of an argument.
+// Does the same as fc_hal_argument for an object that is part of an argument.
 fc_status_t fc_hal_expect(fc_vm_object_t *object, fc_vm_type_t type,
                           bool nullable, void *out,
                           fc_error_t *err) FC_MUST_CHECK;
@@ -174,8 +175,8 @@ fc_status_t fc_hal_expect(fc_vm_object_t *object, fc_vm_type_t type,
 fc_status_t fc_hal_text(const fc_vm_native_call_t *call, uint32_t index,
                         fc_str_t *out, fc_error_t *err) FC_MUST_CHECK;
 
-// Fails a call with FC_CODE_CALL_FAILED and `status`. The message begins with the name
-// of `status`.
+// Fails a native call with FC_CODE_CALL_FAILED and `status`. The message begins with the
+// name of `status`.
 fc_status_t fc_hal_fail(fc_error_t *err, fc_status_t status, const char *format,
                         ...) FC_PRINTF(3, 4);
 

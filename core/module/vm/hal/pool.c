@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool: a stack of free blocks for each size class. Its own worker takes the lock.
-// Another worker takes it only to release a buffer of this pool, or when the heap has
-// no room for its allocation. So threads hardly ever wait for the lock.
+// The pool: a stack of free blocks for each size class. The worker that owns the pool
+// takes the lock. Another worker takes it only to release a buffer of this pool, or when
+// the heap has no room for its allocation. So threads hardly ever wait for the lock.
 #include "module/vm/hal/pool.h"
 
 #include "base/sanitize.h"
@@ -23,7 +23,8 @@ struct fc_hal_pool_t {
   fc_vm_heap_t *heap;
   fc_hal_pool_t *next;  // in heap->pools, under the heap's lock
   fc_hal_pool_t *previous;
-  pthread_mutex_t lock;  // guards all below; taken after the heap's lock
+  pthread_mutex_t lock;  // guards all members below; taken after the heap's
+                         // lock
   block_t *free[CLASS_COUNT];
   size_t lent;  // blocks in use
   bool released;
@@ -48,9 +49,9 @@ static void empty(fc_hal_pool_t *pool) {
   }
 }
 
-// The `trim` of a heap: returns the blocks of all its pools. It takes the lock of each
-// pool, so it must not be called while such a lock is held. An allocation can call
-// `trim`, so nothing may be allocated while such a lock is held, either.
+// The `trim` of a heap: returns the kept blocks of all its pools. It takes the lock of
+// each pool, so it must not be called under the lock of a pool. As an allocation can call
+// `trim`, nothing may be allocated under such a lock, either.
 static void empty_all(fc_vm_heap_t *heap) {
   pthread_mutex_lock(&heap->lock);
   for (fc_hal_pool_t *pool = heap->pools; pool; pool = pool->next) {
@@ -104,8 +105,8 @@ void fc_hal_pool_release(fc_hal_pool_t *pool) {
   leave(pool);
 }
 
-// Takes a kept block of the class; NULL if there is none. In both cases a block counts
-// as lent from now on, which keeps the pool alive until the block is returned.
+// Takes a kept block of the class; NULL if there is none. In both cases one more block
+// counts as lent, which keeps the pool alive until the block is returned.
 static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
                           size_t whole) {
   pthread_mutex_lock(&pool->lock);
@@ -120,8 +121,8 @@ static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
   return block;
 }
 
-// False when the heap's limit leaves no room for the size of the class, beside the
-// blocks in use and the kept blocks. Then the block gets exactly the requested size,
+// True when the heap's limit leaves room for the size of the class, beside the
+// blocks in use and the kept blocks. If not, the block gets exactly the requested size,
 // since rounding up must not make a call fail.
 static bool fits(const fc_vm_heap_t *heap, size_t size) {
   const size_t bytes = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
@@ -143,7 +144,7 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
   return NULL;
 }
 
-// True when the heap's pools may keep `size` more bytes; they are then counted as kept.
+// Counts `size` more bytes as kept, if the heap's pools may keep them; false if not.
 static bool keep(fc_vm_heap_t *heap, size_t size) {
   const size_t before =
       atomic_fetch_add_explicit(&heap->kept, size, memory_order_relaxed);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads target attributes, `#hal.executable.target<"llvm-cpu",
-// "embedded-elf-x86_64", {… cpu_features = "+avx2,…" …}>`, in the texts of
-// `fail` instructions. These texts are for people, so a text that is not
-// understood is skipped.
+// Finds target attributes, `#hal.executable.target<"llvm-cpu",
+// "embedded-elf-x86_64", {… cpu_features = "+avx2,…" …}>`, in the texts of the module's
+// `fail` instructions. These texts are for people, so a text in another form is
+// skipped.
 #include "module/vm/hal/preflight.h"
 
 #include "module/vm/hal/executable.h"
@@ -12,7 +12,8 @@
 #define TARGET "#hal.executable.target<"
 #define FEATURES "cpu_features = \""
 
-// Cuts the text to the part after `word`; false when the text does not contain the word.
+// Cuts off the beginning of the text up to the end of `word`. False when the text does
+// not contain the word.
 static bool skip_past(fc_str_t *text, fc_str_t word) {
   const char *at = memmem(text->data, text->size, word.data, word.size);
   if (!at) return false;
@@ -57,7 +58,7 @@ static bool next_target(fc_str_t *text, target_t *out) {
 }
 
 // ---------------------------------------------------------------------------
-// The texts with which the module may fail
+// The texts of `fail` instructions
 
 typedef struct texts_t {
   const fc_vm_module_t *module;
@@ -73,7 +74,7 @@ static bool next_text(texts_t *texts, fc_str_t *out) {
       fc_vm_instruction_t in;
       const fc_status_t decoded =
           fc_vm_decode(function->code, function->size, texts->pc, &in, NULL);
-      FC_ASSERT(decoded == FC_OK);  // it was verified
+      FC_ASSERT(decoded == FC_OK);  // the code was verified
       texts->pc = in.next;
       if (in.op->flow != FC_VM_FLOW_FAIL) continue;
       const fc_vm_field_t *text = &in.fields[1];
@@ -87,8 +88,8 @@ static bool next_text(texts_t *texts, fc_str_t *out) {
 
 // ---------------------------------------------------------------------------
 
-// Checks the targets of one device. If some are of our format and state their features,
-// the processor must have the features of at least one of them.
+// Checks the targets of one device. If some have this processor's format and state their
+// features, the processor must have the features of at least one of them.
 static fc_status_t check_features(fc_str_t text, const fc_cpu_t *cpu,
                                   bool *out_stated, fc_error_t *err) {
   fc_status_t status = FC_OK;
@@ -119,7 +120,7 @@ fc_status_t fc_hal_check_features(const fc_vm_module_t *module,
   return FC_OK;
 }
 
-// Checks the targets of one device, if the text names any.
+// Checks the targets of one device, if the text names any: one of them must run here.
 static fc_status_t check_formats(fc_str_t text, fc_error_t *err) {
   target_t target, first = {0};
   while (next_target(&text, &target)) {

@@ -2,9 +2,8 @@
 //
 // hal.device.queue.*. A queue operation checks its wait fence, does its work, and
 // signals its signal fence with the outcome. Two operations do not: `write` is not
-// supported and fails, `flush` has nothing to do. Lists in parentheses name the
-// operands of the function below, which begin with (device, affinity, wait, signal, …).
-// On workers.
+// supported and fails, `flush` has nothing to do. The first operands are always (device,
+// affinity, wait, signal, …). On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -39,7 +38,7 @@ FC_HAL_CALL(queue_barrier) {
   return end(&queue, FC_OK);
 }
 
-// (…, pool, memory types, usage, size, [flags])
+// Operands: (…, pool, memory types, usage, size, [flags])
 FC_HAL_CALL(queue_alloca) {
   queue_t queue;
   FC_TRY(begin(call, &queue, err));
@@ -50,7 +49,7 @@ FC_HAL_CALL(queue_alloca) {
   return end(&queue, status);
 }
 
-// (…, target, offset, length, pattern, pattern size, flags)
+// Operands: (…, target, offset, length, pattern, pattern size, flags)
 FC_HAL_CALL(queue_fill) {
   const fc_vm_raw_t *a = call->arguments;
   queue_t queue;
@@ -78,7 +77,7 @@ static fc_status_t update(const fc_vm_native_call_t *call, fc_error_t *err) {
   return fc_hal_update(call->invocation, data, target, a[7].i64, a[8].i64, err);
 }
 
-// (…, source, offset, target, offset, length, flags)
+// Operands: (…, source, offset, target, offset, length, flags)
 FC_HAL_CALL(queue_update) {
   queue_t queue;
   FC_TRY(begin(call, &queue, err));
@@ -118,8 +117,8 @@ static fc_status_t read_file(const fc_vm_native_call_t *call, fc_error_t *err) {
                        size, err);
 }
 
-// (device, affinity, wait, signal, file, offset in it, target, offset in it, length,
-//  flags)
+// Operands: (device, affinity, wait, signal, file, offset in it, target, offset in it,
+// length, flags)
 FC_HAL_CALL(queue_read) {
   queue_t queue;
   FC_TRY(begin(call, &queue, err));
@@ -141,7 +140,7 @@ static fc_status_t run_commands(fc_vm_native_call_t *call,
   return fc_hal_command_buffer_run(commands, call->invocation, table, err);
 }
 
-// (…, commands, flags)
+// Operands: (…, commands, flags)
 FC_HAL_CALL(queue_execute) {
   static const fc_hal_table_t empty = {0};
   queue_t queue;
@@ -149,7 +148,8 @@ FC_HAL_CALL(queue_execute) {
   return end(&queue, run_commands(call, call->arguments[4].ref, &empty, err));
 }
 
-// (…, commands…): one command buffer, or none; without one this is only a barrier.
+// Operands: (…, commands…): one command buffer, or none; without one this is only a
+// barrier.
 FC_HAL_CALL(queue_execute_span) {
   static const fc_hal_table_t empty = {0};
   queue_t queue;
@@ -168,7 +168,7 @@ FC_HAL_CALL(queue_execute_span) {
 
 #define TABLE_MAX 256
 
-// (…, commands, [flags,] (buffer, offset, length)…)
+// Operands: (…, commands, [flags,] (buffer, offset, length)…)
 static fc_status_t execute_indirect(fc_vm_native_call_t *call, uint32_t first,
                                     fc_error_t *err) {
   const fc_vm_raw_t *a = call->arguments;

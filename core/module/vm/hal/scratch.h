@@ -6,8 +6,8 @@
 
 #include "module/vm/hal/pool.h"
 
-// The memory comes from the worker's pool, if it has one, so that a warm worker
-// need not allocate it.
+// Local memory that one dispatch uses. It comes from the worker's pool, if there is one,
+// so that a warm worker need not allocate it.
 typedef struct fc_hal_scratch_t {
   void *memory;
   size_t size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffer views over call memory. A view has signless integers (compiled code
+// Buffer views over the memory of a call. A view has signless integers (compiled code
 // asserts these) and packs elements below a byte, low bits first; a tensor has
-// one byte for each element. On workers.
+// one byte for each such element. On workers.
 #include "module/vm/hal/tensor_view.h"
 
 #include <inttypes.h>
@@ -17,7 +17,8 @@ struct fc_hal_loan_t {
   fc_hal_buffer_t *buffer;  // retained
 };
 
-// 0: IREE has no such type. It does not have an index, either, but passes one as an i64.
+// Returns IREE's word for an element type; 0 if IREE has no such type. For an index it is
+// the word of i64, because IREE passes an index as an i64.
 static uint32_t element_word(fc_dtype_t dtype) {
   const fc_dtype_info_t *info =
       fc_dtype_info(dtype == FC_DTYPE_INDEX ? FC_DTYPE_I64 : dtype);
@@ -25,8 +26,8 @@ static uint32_t element_word(fc_dtype_t dtype) {
   return NUMERICAL_INT << 24 | info->bits;
 }
 
-// Elements narrower than a byte, of a type that IREE has, must fill a byte
-// exactly. Otherwise pack and unpack would write and read outside their memory.
+// Fails to compile unless elements narrower than a byte fill a byte exactly, if IREE has
+// their type. Otherwise pack and unpack would write and read outside their memory.
 #define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
                  part, format)                                            \
   _Static_assert(!(hal) || (bits) >= 8 || 8 % (bits) == 0, #name);
@@ -123,8 +124,8 @@ static void unpack(const uint8_t *packed, size_t count,
   }
 }
 
-// The element type that the client sees: the declared one if it means the same
-// bytes, otherwise the view's.
+// Returns the element type that the client sees: the declared one if the bytes have the
+// same meaning in it, otherwise the view's.
 static fc_dtype_t name_elements(uint32_t word, fc_dtype_t declared) {
   const fc_dtype_t own = fc_dtype_from_hal(word);
   const fc_dtype_info_t *said = fc_dtype_info(declared);
