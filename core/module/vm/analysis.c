@@ -15,17 +15,19 @@
 
 typedef struct effects_t {
   uint32_t changes;  // fc_vm_effect_t
-  uint32_t reaches;  // the effects possible on what is reached from globals
+  uint32_t reaches;  // what calls can change in objects that they reach from
+                     // globals
 } effects_t;
 
 // One walk over the functions that some exports call.
 typedef struct call_graph_t {
   const fc_vm_module_t *module;
   uint32_t *effects_of_imports;    // by import: fc_vm_effect_t
-  uint32_t *effects_of_functions;  // by function; 0: not walked over
+  uint32_t *effects_of_functions;  // by function: fc_vm_effect_t; 0: not
+                                   // visited
   uint32_t *waiting;
   uint32_t waiting_count;
-  size_t budget;     // of FC_VM_RECOVER_BUDGET, what is left
+  size_t budget;     // the rest of FC_VM_RECOVER_BUDGET
   fc_arena_t arena;  // memory for looking at operands
   effects_t effects;
 } call_graph_t;
@@ -34,7 +36,7 @@ static bool moves(const fc_vm_field_t *ref) {
   return (ref->value & FC_VM_MOVE_BIT) != 0;
 }
 
-// Adds what the instruction can reach; returns what it changes.
+// Adds what the instruction can reach from globals; returns what it changes.
 static uint32_t look_at_instruction(call_graph_t *walk,
                                     const fc_vm_instruction_t *in) {
   uint32_t effect = in->op->effect;
@@ -57,7 +59,8 @@ static uint32_t import_effect(const call_graph_t *walk,
   return walk->effects_of_imports[import - walk->module->imports];
 }
 
-// An import that is not bound to a native is assumed to change everything.
+// Notes the effect of each import. An import that is not bound to a native is assumed to
+// change everything.
 static void bind_effects(call_graph_t *walk,
                          const fc_vm_native_module_t *const *natives) {
   for (uint32_t i = 0; i < walk->module->import_count; i++) {
@@ -68,7 +71,7 @@ static void bind_effects(call_graph_t *walk,
   }
 }
 
-// A buffer may be written later unless its usage is immutable, as a constant
+// Adds the effect MAKE_VARIABLE, unless the new buffer's usage is immutable: a constant
 // that is the same on all paths.
 static void look_at_usage(void *context, const fc_vm_import_t *import,
                           const fc_vm_instruction_t *call,
@@ -84,7 +87,8 @@ static void look_at_usage(void *context, const fc_vm_import_t *import,
   }
 }
 
-// A command buffer that the function itself made does not come from a global.
+// Adds the effect COMMANDS, unless the function itself made the command buffer: then it
+// does not come from a global.
 static void look_at_commands(void *context, const fc_vm_import_t *import,
                              const fc_vm_instruction_t *call,
                              fc_vm_facts_t *facts) {
@@ -98,7 +102,7 @@ static void look_at_commands(void *context, const fc_vm_import_t *import,
 
 // Removes the effects `worst`, then calls `look` for the calls of imports in those
 // functions that have `effect`; `look` may add the effects again. If the budget is
-// spent before all calls were visited, the effects `worst` are assumed.
+// spent before all calls were visited, the effects `worst` stay.
 static fc_status_t look_again(call_graph_t *walk, uint32_t effect,
                               fc_vm_each_call_t look, uint32_t worst,
                               fc_error_t *err) {
@@ -132,7 +136,7 @@ static void visit(call_graph_t *walk, uint32_t index) {
   for (uint32_t pc = 0; pc < function->size; pc = in.next) {
     fc_status_t decoded =
         fc_vm_decode(function->code, function->size, pc, &in, NULL);
-    FC_ASSERT(decoded == FC_OK);  // it was verified
+    FC_ASSERT(decoded == FC_OK);  // the code was verified
     *changes |= look_at_instruction(walk, &in);
     if (!fc_vm_op_is_call(in.op)) continue;
     const uint32_t callee = (uint32_t)in.fields[0].value;
@@ -150,8 +154,8 @@ static bool is_hook(const fc_vm_export_t *export, bool *out_init) {
   return *out_init || fc_str_equal(export->name, FC_STR("__deinit"));
 }
 
-// With `init`, walks over __init and the functions that it reaches. Otherwise walks
-// over all functions that the other exports except __deinit reach.
+// Visits functions and adds up their effects: with `init`, __init and the functions that
+// it reaches; otherwise all functions that the other exports except __deinit reach.
 static void walk_from(call_graph_t *walk, bool init) {
   const fc_vm_module_t *module = walk->module;
   walk->effects = (effects_t){0};
@@ -165,7 +169,7 @@ static void walk_from(call_graph_t *walk, bool init) {
   while (walk->waiting_count) visit(walk, walk->waiting[--walk->waiting_count]);
 }
 
-// The kinds of objects that calls reach from globals and also change.
+// Returns the kinds of objects that calls both reach from globals and change.
 static uint32_t shared_changes(const call_graph_t *walk) {
   return walk->effects.changes & walk->effects.reaches;
 }
@@ -174,7 +178,7 @@ static fc_status_t look(call_graph_t *walk, bool *out_stateful,
                         fc_error_t *err) {
   walk_from(walk, false);
   // Calls make a buffer over bytes that may be a shared constant's, and they write into
-  // buffers, perhaps into this one.
+  // buffers, perhaps into this buffer.
   if ((walk->effects.changes & FC_VM_EFFECT_MAKE_ALIAS) &&
       (walk->effects.changes & FC_VM_REACH_BYTES)) {
     *out_stateful = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts about verified bytecode that are found without running it.
+// Finds out facts about verified bytecode without running it.
 #ifndef FARCALL_CORE_MODULE_VM_ANALYSIS_H_
 #define FARCALL_CORE_MODULE_VM_ANALYSIS_H_
 

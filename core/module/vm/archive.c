@@ -23,9 +23,9 @@ static fc_status_t refuse(fc_error_t *err, size_t offset, const char *text,
   return FC_INVALID_ARGUMENT;
 }
 
-// The number of bytes before the size prefix of the flatbuffer: the ZIP header with its
-// name and its extra field, which may be more than `size`. 0 if there is no ZIP header,
-// or less than its 30 fixed bytes.
+// Returns the number of bytes before the size prefix of the flatbuffer: those of the ZIP
+// header with its name and its extra field, which may be more than `size`. 0 if there is
+// no ZIP header, or not all of its 30 fixed bytes.
 static size_t prefix_of(const uint8_t *data, size_t size) {
   if (size < ZIP_HEADER || fc_load_u32(data) != ZIP_MAGIC) return 0;
   return (size_t)ZIP_HEADER + fc_load_u16(data + ZIP_NAME_SIZE) +
@@ -65,7 +65,8 @@ fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
   size_t rodata;
   if (!fc_size_align(begin + length, RODATA_ALIGNMENT, &rodata) ||
       rodata > size) {
-    rodata = size;  // nothing follows: a constant with bytes there is refused
+    rodata = size;  // no external bytes: a constant that refers to some is
+                    // refused
   }
   *out_archive = (fc_vm_archive_t){.data = data,
                                    .size = size,

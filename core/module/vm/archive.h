@@ -13,11 +13,11 @@ typedef struct fc_vm_archive_t {
   size_t size;
   size_t flatbuffer;  // offset of the flatbuffer, after its size prefix
   size_t flatbuffer_size;
-  size_t rodata;  // offset that external segments count from; <= size
+  size_t rodata;  // the offset from which external segments count; <= size
 } fc_vm_archive_t;
 
-// The first bytes of a file tell where its flatbuffer begins and how long it
-// is. At most this many bytes are needed.
+// The most bytes of a file that are needed to find out where its flatbuffer begins and
+// how long it is.
 #define FC_VM_ARCHIVE_START ((size_t)(30 + 65535 + 65535 + 4 + 8))
 
 // True when a file that begins with these bytes may be a .vmfb. Either they contain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic that C leaves undefined and the instruction set defines (IREE
+// Arithmetic that is undefined in C but defined by the instruction set (IREE
 // runtime/src/iree/vm/ops.h). Integers wrap. A float that does not fit into a 64-bit
 // integer becomes the nearest 64-bit integer, and NaN becomes 0. Conversions to 32 bits
 // keep the low half of the 64-bit result.
@@ -27,8 +27,8 @@ static inline uint64_t fc_vm_round_u64(double x) {
   return (uint64_t)x;
 }
 
-// Fused only if the compiler's target does this fast, as in IREE. So builds of farcall
-// and IREE for the same target have the same results.
+// Multiplies and adds with one rounding only if the compiler's target does this fast, as
+// in IREE. So builds of farcall and IREE for the same target have the same results.
 static inline float fc_vm_fmaf(float a, float b, float c) {
 #if defined(FP_FAST_FMAF)
   return fmaf(a, b, c);
@@ -44,8 +44,8 @@ static inline double fc_vm_fma(double a, double b, double c) {
 #endif
 }
 
-// Multiplies as many factors as IREE's runtime does, in its order, so that the bits
-// agree. Only the low half of the exponent counts.
+// A power by multiplications, in the number and order of IREE's runtime, so that the
+// result has the same bits. Only the low half of the exponent is used.
 #define FC_VM_POWI(type, name)                        \
   static inline type name(type x, int64_t exponent) { \
     const int32_t signed_count = (int32_t)exponent;   \
@@ -68,7 +68,7 @@ static inline int64_t fc_vm_clz64(uint64_t x) {
   return x ? __builtin_clzll(x) : 64;
 }
 
-// False for divisions that are undefined in C; on x86-64 the processor would trap.
+// False for divisions that are undefined in C: on x86-64 they would end the process.
 static inline bool fc_vm_divides_i32(int32_t a, int32_t b) {
   return b != 0 && !(a == INT32_MIN && b == -1);
 }

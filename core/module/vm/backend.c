@@ -28,9 +28,9 @@
 #include "module/vm/opened.h"
 #include "module/vm/verify.h"
 
-// Seconds for __init. After an __init that took longer, every new instance is refused.
+// Seconds for __init. If __init once took longer, no more instances are made.
 #define INIT_SECONDS 9  // less than a server gives a worker process to start
-// Files of more bytes are mapped, not copied, because such files are mostly weights.
+// Files of more bytes are mapped, not copied, because they are mostly weights.
 #define SEALED_MAX ((size_t)16 << 20)
 // The names of the options.
 #define STATE "vm.state"
@@ -64,7 +64,7 @@ static void vm_close(void *handle) {
   fc_free(m->allocator, m);
 }
 
-// Chooses the natives that this module may use from those that the server provides.
+// Chooses which of the server's natives this module may use.
 static void choose_natives(module_t *m, bool allow_native) {
   m->io_parameters = fc_vm_io_parameters;
   m->io_parameters.shared = &m->archives;
@@ -80,7 +80,7 @@ static void choose_natives(module_t *m, bool allow_native) {
 }
 
 // Refuses machine code if it is forbidden or cannot run here. *out_stated is false if
-// there is machine code and nothing in the module says for which processor it was
+// there is machine code, but the module does not say for which processor it was
 // compiled.
 static fc_status_t check_machine_code(module_t *m, bool allowed,
                                       bool *out_stated, fc_error_t *err) {
@@ -120,7 +120,7 @@ static size_t count_tensors(const fc_signature_t *signature, uint32_t node,
   return count;
 }
 
-// True when dims of two arguments may disagree, and no check would notice.
+// True when dims of two arguments may disagree without being noticed.
 static bool may_disagree(const fc_signature_t *signature) {
   size_t tensors = 0;
   bool unnamed = false;
@@ -177,7 +177,7 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
          (archives && fc_source_setting(source, PARAMETERS).size > 0);
 }
 
-// Reads the sidecar, which may give names to what the module describes. A sidecar that
+// Reads the sidecar, if it adds names to the module's own description. A sidecar that
 // describes a native module belongs to a .so file of the same name, and is not used.
 static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
                               bool *out_foreign, fc_error_t *err) {
@@ -192,7 +192,7 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
 }
 
 // Applies the option vm.state, which says whether instances share the module's state.
-// info.serial must say before whether the module has state.
+// Before the call, info.serial must say whether the module has state.
 static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
   if (fc_str_equal(state, FC_STR("shared"))) {
     m->info.serial = true;
@@ -223,9 +223,9 @@ static fc_status_t choose_heap(module_t *m, fc_str_t heap, fc_error_t *err) {
   return FC_OK;
 }
 
-// Finds out what limits the time of calls, for each listed function. Nothing does if
-// calls take turns, or if the state belongs to an instance: such a call must not be
-// given up, because its changes would stay. Nothing does, either, if machine code runs,
+// Finds out, for each listed function, what limits the time of its calls. There is no
+// limit if calls take turns, or if the state belongs to an instance: such a call must not
+// be given up, because its changes would stay. Nor is there one if machine code runs,
 // or if calls may wait for pages of a file.
 static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
   if (m->info.serial || m->info.private_state || m->info.runs_native || waits) {
@@ -238,8 +238,8 @@ static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
     status = fc_vm_module_bound(m->module, fc_vm_natives, all, err);
   }
   for (size_t i = 0; status == FC_OK && i < m->info.count; i++) {
-    // If a function computes the size of transients, it runs in addition: then
-    // nothing limits the time.
+    // A call of a function that needs transients may first run another function, which
+    // computes their size: then there is no limit.
     if (!m->listed[i].transients.size_function) {
       listed[i] = all[m->listed[i].function];
     }
@@ -260,8 +260,8 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   FC_TRY(choose_state(m, fc_source_setting(source, STATE), err));
   FC_TRY(choose_heap(m, fc_source_setting(source, HEAP), err));
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
-  // A module without machine code gets natives that refuse to run any. Otherwise
-  // machine code could run that was written into a mapped file after the check above.
+  // A module without machine code gets natives that refuse to run any. Otherwise machine
+  // code that is written into a mapped file after the check above could run.
   choose_natives(m, m->info.runs_native);
   m->info.described =
       source->describe_native && (m->info.runs_native || maps_files(m, source));
@@ -345,14 +345,14 @@ static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   return fc_vm_verify(instance->own, err);
 }
 
-// The bytes that a context may hold: the weights that __init packs, and what calls
+// The most bytes that a context may hold: the weights that __init packs, and what calls
 // make. The default is half of the memory of this machine, or of its control group.
 static size_t heap_size(const module_t *m) {
   return m->heap_size ? m->heap_size : (size_t)(fc_quota_memory_here() / 2);
 }
 
 // Adds a hint to the error of a module that was compiled for several devices: its
-// __init looks for each of them by its ordinal, and fails at the second.
+// __init looks for each device by its ordinal, and does not find the second.
 static void say_devices(fc_error_t *why) {
   if (!strstr(why->message, "HAL device `") ||
       !strstr(why->message, "{ordinal = ")) {

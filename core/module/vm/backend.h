@@ -7,7 +7,7 @@
 #include "farcall/backend.h"
 #include "module/vm/natives.h"
 
-// All of them, NULL-terminated.
+// The native modules; NULL-terminated.
 extern const fc_vm_native_module_t *const fc_vm_natives[];
 
 #endif  // FARCALL_CORE_MODULE_VM_BACKEND_H_

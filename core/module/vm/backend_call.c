@@ -22,8 +22,8 @@ static void release_refs(fc_str_t letters, fc_vm_raw_t *values) {
   }
 }
 
-// Adds the last two arguments of an async function. The wait fence stays null, since
-// there is nothing to wait for. The function signals the other fence.
+// Adds the two fences of an async function, its last arguments. The wait fence stays
+// null, since there is nothing to wait for. The function signals the other fence.
 static fc_status_t add_fences(const fc_vm_instance_t *instance,
                               const fc_backend_call_t *call, state_t *state,
                               fc_error_t *err) {
@@ -45,8 +45,8 @@ static fc_status_t check_fence(const fc_backend_call_t *call,
                      "the function returned without signalling its fence");
 }
 
-// Makes scratch memory of the size that the module says. The other arguments must be
-// there.
+// Makes scratch memory of the size that the module states or computes. The other
+// arguments must be set before.
 static fc_status_t make_transients(const fc_vm_instance_t *instance,
                                    const fc_vm_listed_t *listed,
                                    const fc_backend_call_t *call,
@@ -72,7 +72,7 @@ static fc_status_t make_transients(const fc_vm_instance_t *instance,
                                  out, err);
 }
 
-// Makes a view without elements, for a module that takes a view in place of a buffer.
+// Makes a view without elements over a buffer, for a module that expects a view.
 static fc_status_t view_of(fc_hal_buffer_t *take_buffer, fc_vm_object_t **out,
                            fc_error_t *err) {
   static const int64_t kNone[] = {0};
@@ -110,7 +110,7 @@ static bool is_made(const fc_vm_listed_t *listed, size_t raw) {
   return FC_UNLIKELY(listed->roles) && listed->roles[raw];
 }
 
-// Makes the arguments that callers do not send. The other arguments must be there.
+// Makes the arguments that callers do not send. The other arguments must be set before.
 static __attribute__((noinline)) fc_status_t make_arguments(
     const fc_vm_instance_t *instance, size_t index,
     const fc_backend_call_t *call, fc_vm_invocation_t *invocation,
@@ -123,13 +123,13 @@ static __attribute__((noinline)) fc_status_t make_arguments(
   return FC_OK;
 }
 
-// True when elements are narrower than a byte and thus packed in the view. Then the
-// function's writes are not in the caller's tensor; otherwise the view has its memory.
+// True when elements are narrower than a byte and thus packed in the view. Then the view
+// has its own memory, so the function's writes do not reach the caller's tensor.
 static bool is_packed(const fc_value_t *value) {
   return fc_width_is_odd(fc_dtype_info(value->tensor.dtype));
 }
 
-// Returns the final contents of arguments that the function may have written into.
+// Gets the final contents of the arguments into which the function may have written.
 static fc_status_t get_finals(fc_vm_invocation_t *invocation,
                               const fc_signature_t *signature,
                               fc_backend_call_t *call, const state_t *state,
@@ -194,7 +194,8 @@ static fc_status_t run(fc_vm_instance_t *instance, size_t index,
   return get_finals(&invocation, signature, call, state, err);
 }
 
-// Not inlined, so that its code exists only once. `run` is inlined into it.
+// Makes one call. Not inlined, so that its code exists only once; `run` is inlined into
+// it.
 __attribute__((noinline)) fc_status_t fc_vm_backend_call(
     void *handle, size_t index, fc_backend_call_t *call, fc_error_t *err) {
   fc_vm_instance_t *instance = handle;
@@ -229,9 +230,9 @@ __attribute__((noinline)) fc_status_t fc_vm_backend_call(
   if (m->info.serial) pthread_mutex_lock(&m->lock);
   fc_status_t status = run(instance, index, call, state, err);
   if (m->info.serial) {
-    // An argument's bytes belong to this call. If the module has kept the argument, it
-    // gets a copy of these bytes while the lock is held, before another call can see
-    // the argument.
+    // An argument's bytes belong to this call. If the module has kept the argument, the
+    // argument gets a copy of these bytes now, while the lock is held and no other call
+    // can see it.
     release_refs(cconv->arguments, state->arguments);
     fc_hal_loans_end(&state->loans);
     pthread_mutex_unlock(&m->lock);

@@ -7,7 +7,7 @@
 #include "module/vm/context.h"
 #include "module/vm/ops.h"
 
-// The remainder of two floats takes up to 700 ns.
+// The weight of a remainder of two floats: it takes up to 700 ns.
 #define REMAINDER_WEIGHT 256u
 
 // The states of a function that has no bound yet.
@@ -17,7 +17,8 @@ enum { UNSEEN = FC_BOUND_PROVED + 1, OPEN };
 typedef struct visit_t {
   uint32_t function;
   uint32_t pc;
-  uint32_t weight;  // with what it calls; at most UINT32_MAX
+  uint32_t weight;  // of the function and of those that it calls; at most
+                    // UINT32_MAX
   fc_bound_t bound;
 } visit_t;
 
@@ -25,7 +26,7 @@ typedef struct walk_t {
   const fc_vm_module_t *module;
   const fc_vm_native_module_t *const *natives;
   uint8_t *bounds;    // by function: fc_bound_t, UNSEEN or OPEN
-  uint32_t *weights;  // by function that is neither UNSEEN nor OPEN
+  uint32_t *weights;  // by function, if it is neither UNSEEN nor OPEN
   visit_t *visits;
   uint32_t depth;
 } walk_t;
@@ -38,7 +39,7 @@ static void decode(const fc_vm_function_t *function, uint32_t pc,
                    fc_vm_instruction_t *in) {
   const fc_status_t decoded =
       fc_vm_decode(function->code, function->size, pc, in, NULL);
-  FC_ASSERT(decoded == FC_OK);  // it was verified
+  FC_ASSERT(decoded == FC_OK);  // the code was verified
 }
 
 static uint32_t weigh(const fc_vm_function_t *function) {
@@ -93,7 +94,7 @@ static void look_at_import(const walk_t *walk, uint32_t import,
   lower(visit, counted ? FC_BOUND_BUDGET : FC_BOUND_NONE);
 }
 
-// False: the callee must be examined first.
+// Examines a call. False: the callee must be examined first.
 static bool look_at_call(walk_t *walk, const fc_vm_instruction_t *in,
                          visit_t *visit) {
   const uint32_t callee = (uint32_t)in->fields[0].value;
@@ -122,7 +123,7 @@ static void close_function(walk_t *walk, visit_t *visit) {
   walk->depth--;
 }
 
-// Continues with the function on top of the stack, up to its end or to a call of a
+// Continues with the function on top of the stack, until its end or until a call of a
 // function that was not examined. Once the bound is NONE, nothing can improve it, so
 // the rest of the function is skipped.
 static void go_on(walk_t *walk) {

@@ -89,7 +89,8 @@ static int64_t integer_of(fc_vm_value_t number) {
   }
 }
 
-// If `declared` is NONE, the number keeps its own type.
+// Converts a number to a value of type `declared`, or of the number's own type if that is
+// NONE.
 static fc_status_t number_out(fc_vm_value_t number, fc_dtype_t declared,
                               fc_value_t *out, fc_error_t *err) {
   fc_dtype_t dtype = declared ? declared : plain_dtype(number.type);
@@ -131,8 +132,8 @@ static fc_status_t refuse_value(const fc_value_t *value, fc_error_t *err) {
       value->kind == FC_VALUE_OPAQUE ? "an opaque reference" : "this value");
 }
 
-// What is needed to convert arguments: the heap for their memory, the loans of memory
-// that the caller lends, and the signature that describes the arguments.
+// What converting arguments needs: the heap for their memory, the loans of the caller's
+// memory, and the signature that describes the arguments.
 typedef struct in_t {
   fc_vm_heap_t *heap;
   fc_hal_loans_t *loans;
@@ -145,7 +146,8 @@ static const fc_type_t *type_at(const fc_signature_t *signature,
   return node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node);
 }
 
-// The nodes of a list's items: the first one, and whether it is the node of all items.
+// The nodes that describe a list's items: the first node, and whether it describes all
+// items.
 typedef struct items_t {
   uint32_t node;  // FC_NODE_NONE if not described
   bool repeats;
@@ -196,7 +198,7 @@ static fc_status_t string_in(fc_vm_heap_t *heap, fc_str_t bytes,
   return FC_OK;
 }
 
-// A vector<…> is passed as a !vm.buffer with the bytes of its elements.
+// Makes a vector<…>, which is passed as a !vm.buffer with the bytes of its elements.
 static fc_status_t vector_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
                              fc_vm_object_t **out, fc_error_t *err) {
   size_t count, size;
@@ -237,8 +239,8 @@ static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
 
 typedef struct list_in_t {
   const fc_value_t *value;
-  // The list around this one holds the reference; list_in holds that of the outermost
-  // list.
+  // Borrowed: the list around this one holds the reference; list_in holds that of the
+  // outermost list.
   fc_vm_list_t *list;
   uint32_t next;
   items_t items;
@@ -252,7 +254,8 @@ static fc_status_t open_list_in(fc_vm_heap_t *heap, const fc_value_t *value,
   fc_vm_list_t *list;
   FC_TRY(fc_vm_list_create(heap, FC_VM_TYPE_VARIANT, count, &list, err));
   *out = (list_in_t){.value = value, .list = list, .items = items_of(type)};
-  return fc_vm_list_resize(list, count, err);  // there is room: cannot fail
+  return fc_vm_list_resize(list, count, err);  // the list has room: this cannot
+                                               // fail
 }
 
 static fc_status_t item_in(const in_t *in, const fc_value_t *item,
@@ -265,7 +268,8 @@ static fc_status_t item_in(const in_t *in, const fc_value_t *item,
   }
   fc_vm_object_t *object;
   FC_TRY(plain_ref_in(in, item, type, &object, err));
-  return fc_vm_list_set_ref(list, index, object, err);  // variants hold any
+  return fc_vm_list_set_ref(list, index, object, err);  // a list of variants
+                                                        // holds any object
 }
 
 static fc_status_t fill_lists(const in_t *in, list_in_t *levels,
@@ -414,7 +418,7 @@ static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
   return FC_OK;
 }
 
-// Converts a result that is an object, except a list.
+// Converts a result that is an object but not a list.
 static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
                                  uint32_t node, fc_value_t *out,
                                  fc_error_t *err) {

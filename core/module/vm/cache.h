@@ -3,9 +3,9 @@
 // Small blocks that a worker keeps from call to call, so that a warm call makes its
 // objects without asking the C library for memory. Each instance has one cache. While a
 // call of the instance runs, the cache belongs to the thread that runs it, so it needs
-// neither a lock nor atomics. A heap takes blocks from, and gives them to, the cache of
-// the thread that uses the heap (object.c). So a block may be given to the cache of a
-// worker other than the one from which it was taken.
+// neither a lock nor atomics. A heap takes blocks from the cache of the thread that uses
+// the heap, and returns blocks to it (object.c). So a block may return to the cache of
+// another worker than the one from which it was taken.
 #ifndef FARCALL_CORE_MODULE_VM_CACHE_H_
 #define FARCALL_CORE_MODULE_VM_CACHE_H_
 
@@ -40,8 +40,8 @@ typedef struct fc_vm_cache_t {
   size_t kept;  // bytes
 } fc_vm_cache_t;
 
-// Makes `cache` the cache of this thread and returns the previous one. NULL
-// means no cache.
+// Makes `cache` the cache of this thread and returns the previous one. Both may be NULL:
+// no cache.
 fc_vm_cache_t *fc_vm_cache_use(fc_vm_cache_t *cache);
 // Frees the kept blocks. No thread may use the cache any more.
 void fc_vm_cache_deinit(fc_vm_cache_t *cache);
@@ -55,8 +55,8 @@ bool fc_vm_cache_takes(fc_allocator_t allocator);
 // to 64 or to `alignment`, whichever is greater. Not zeroed; NULL when out of memory.
 // `size` is at most FC_VM_CACHE_BLOCK_MAX.
 void *fc_vm_cache_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
-// Keeps or frees a block of fc_vm_cache_alloc; `size` is the size that was
-// requested there.
+// Keeps or frees a block of fc_vm_cache_alloc. `size` is the size that was
+// passed to fc_vm_cache_alloc.
 void fc_vm_cache_free(void *block, size_t size);
 
 #endif  // FARCALL_CORE_MODULE_VM_CACHE_H_

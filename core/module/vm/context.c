@@ -20,7 +20,8 @@ static const fc_vm_native_module_t *find_native(
   return NULL;
 }
 
-// *out_same_name is a function of that name with another convention, or NULL.
+// Finds the function to which an import is bound. If there is none, *out_same_name is a
+// function of that name with another convention, or NULL.
 static const fc_vm_native_function_t *find_function(
     const fc_vm_native_module_t *native, const fc_vm_import_t *import,
     const fc_vm_native_function_t **out_same_name) {

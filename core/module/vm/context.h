@@ -11,7 +11,7 @@
 #include "module/vm/natives.h"
 #include "module/vm/stack.h"
 
-// What calls of a module may hold in addition to the memory that its __init keeps.
+// The most bytes that calls may hold in addition to the memory that __init keeps.
 #define FC_VM_HEAP_SIZE ((size_t)1 << 30)
 // Fuel of __deinit, which runs when a context is closed and has no deadline.
 #define FC_VM_DEINIT_FUEL 1000000
@@ -54,9 +54,9 @@ fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
                                  fc_vm_invocation_t *invocation,
                                  fc_vm_context_t **out_context,
                                  fc_error_t *err) FC_MUST_CHECK;
-// fc_vm_context_create for a module inside another one, with the allocator and the
-// limit of `parent`, which must outlive the context. The module's allocations also
-// count in `parent`.
+// Does the same as fc_vm_context_create for a module inside another one, with the
+// allocator and the limit of `parent`, which must outlive the context. The module's
+// allocations also count in `parent`.
 fc_status_t fc_vm_context_create_inner(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,
@@ -65,8 +65,8 @@ fc_status_t fc_vm_context_create_inner(
 // allowed.
 void fc_vm_context_destroy(fc_vm_context_t *context,
                            fc_vm_invocation_t *invocation);
-// fc_vm_context_destroy when no call is running: __deinit gets its own stack
-// and FC_VM_DEINIT_FUEL. NULL is allowed.
+// Does the same as fc_vm_context_destroy when no call is running: __deinit gets its own
+// stack and FC_VM_DEINIT_FUEL. NULL is allowed.
 void fc_vm_context_close(fc_vm_context_t *context);
 
 // Calls a function. `arguments` and `results` have one value for each letter of its
@@ -76,14 +76,14 @@ fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
                        uint32_t function, const fc_vm_raw_t *arguments,
                        fc_vm_raw_t *results, fc_error_t *err) FC_MUST_CHECK;
 
-// Like fc_vm_call, but notes in invocation->profile where the time goes.
+// Does the same as fc_vm_call, and notes in invocation->profile where the time goes.
 fc_status_t fc_vm_call_profiled(fc_vm_context_t *context,
                                 fc_vm_invocation_t *invocation,
                                 uint32_t function, const fc_vm_raw_t *arguments,
                                 fc_vm_raw_t *results,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-// The number of live objects, without constants.
+// The number of objects that are alive, without constants.
 size_t fc_vm_context_live_objects(const fc_vm_context_t *context);
 
 #endif  // FARCALL_CORE_MODULE_VM_CONTEXT_H_

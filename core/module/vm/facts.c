@@ -14,7 +14,7 @@ void fc_vm_facts_spend(fc_vm_facts_t *a, size_t count) {
   *a->budget = count < *a->budget ? *a->budget - count : 0;
 }
 
-// Spends the cost of copying or comparing the facts of one block. Several facts count
+// Spends what it costs to copy or compare the facts of one block. Several facts count
 // as one, because the machine handles several at a time.
 static void spend_row(fc_vm_facts_t *a) {
   fc_vm_facts_spend(a, a->width / FACTS_AT_ONCE + 1);
@@ -61,7 +61,7 @@ fc_vm_fact_t fc_vm_facts_operand(fc_vm_facts_t *a,
                              : (fc_vm_fact_t){.kind = FACT_NOTHING};
 }
 
-// The fact about the reference that a call of an import returns.
+// Returns the fact about the reference that a call of an import returns.
 static fc_vm_fact_t ref_returned(fc_vm_facts_t *a,
                                  const fc_vm_instruction_t *in,
                                  const fc_vm_import_t *import) {
@@ -78,7 +78,7 @@ static fc_vm_fact_t ref_returned(fc_vm_facts_t *a,
                         .a = (uint32_t)(import - a->module->imports)};
 }
 
-// The fact about the result of a call of hal.buffer_view.dim.
+// Returns the fact about the result of a call of hal.buffer_view.dim.
 static fc_vm_fact_t dim_asked(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   const fc_vm_field_t *operands = fc_vm_find_field(in, '*');
   if (operands->count != 2) return fc_vm_anything;
@@ -93,7 +93,8 @@ static fc_vm_fact_t dim_asked(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   return (fc_vm_fact_t){.kind = FACT_DIM, .a = view.a, .b = (uint16_t)index.a};
 }
 
-// The dim in a 64-bit register, if both of its cells hold that dim; otherwise anything.
+// Returns the dim in a 64-bit register, if both of its cells hold that dim; otherwise
+// fc_vm_anything.
 fc_vm_fact_t fc_vm_facts_dim(fc_vm_facts_t *a, uint32_t reg) {
   const fc_vm_fact_t low = *fc_vm_facts_cell(a, reg),
                      high = *fc_vm_facts_cell(a, reg + 1);
@@ -211,8 +212,8 @@ static bool same(fc_vm_fact_t x, fc_vm_fact_t y) {
   return x.kind == y.kind && x.a == y.a && x.b == y.b;
 }
 
-// Passes the facts on to the block at `pc`, where only those stay on which all paths
-// agree. If the facts of that block change, it must be walked again.
+// Passes the facts `now` on to the block at `pc`. There only those facts stay on which
+// all paths agree. If the block's facts change, it must be walked again.
 static void flow(fc_vm_facts_t *a, uint32_t pc) {
   uint32_t index = fc_vm_facts_block(a, pc);
   fc_vm_fact_t *entry = &a->entries[index * a->width];
@@ -221,7 +222,7 @@ static void flow(fc_vm_facts_t *a, uint32_t pc) {
   for (size_t i = 0; i < a->width; i++) {
     fc_vm_fact_t met = a->now[i];
     if (met.kind == FACT_NOTHING)
-      met = fc_vm_anything;  // zeroed, not written yet
+      met = fc_vm_anything;  // the fact's zeroed memory is not written yet
     if (entry[i].kind == FACT_NOTHING) entry[i] = met;
     else if (same(entry[i], met) || entry[i].kind == FACT_ANYTHING) continue;
     else entry[i] = fc_vm_anything;

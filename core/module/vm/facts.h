@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds what registers hold on all paths to an instruction. From these facts types are
-// inferred (recover.h), and the operands of calls of imports are known. Used at load,
+// Finds what registers hold on all paths to an instruction. From these facts, types are
+// inferred (recover.h) and operands of imports' calls are known. Used at load,
 // any thread.
 #ifndef FARCALL_CORE_MODULE_VM_FACTS_H_
 #define FARCALL_CORE_MODULE_VM_FACTS_H_
@@ -25,18 +25,18 @@ fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
 bool fc_vm_operand_constant(fc_vm_facts_t *facts,
                             const fc_vm_instruction_t *call, uint32_t index,
                             uint32_t *out);
-// The import that returned operand `index` of `call` on all paths to it. NULL
+// Returns the import that made operand `index` of `call`, on all paths to the call. NULL
 // when the operand may come from elsewhere.
 const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
                                           const fc_vm_instruction_t *call,
                                           uint32_t index);
 
 // ---------------------------------------------------------------------------
-// Declarations for recover.c
+// Shared with recover.c
 
-// Imports of hal and hal_inline whose calls tell types. An import counts only if its name
-// and its convention are these. The verifier checked operands against the convention that
-// the file declares, so with another convention they would have another meaning.
+// Imports of hal and hal_inline whose calls tell types. An import counts only if it has
+// this name and this convention. The verifier checked operands against the convention
+// that the file declares, so with another convention they would have another meaning.
 #define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
 #define VIEW_CREATE FC_STR("buffer_view.create"), FC_STR("0rIIiiCID_r")
 #define VIEW_DIM FC_STR("buffer_view.dim"), FC_STR("0ri_I")
@@ -48,9 +48,9 @@ bool fc_vm_is_view_call(const fc_vm_import_t *import, fc_str_t name,
 
 typedef enum fc_vm_fact_kind_t {
   FACT_NOTHING,   // no path came here yet
-  FACT_CONSTANT,  // a cell: `a` are its bits
+  FACT_CONSTANT,  // a cell: `a` has its bits
   FACT_DIM,       // a cell: dim `b` of argument `a`
-  FACT_EQUAL,     // a cell: whether two dims are equal, see compare_dims
+  FACT_EQUAL,     // a cell: whether two dims are equal (compare_dims)
   FACT_DIFFER,    // a cell: whether two dims differ
   FACT_ARGUMENT,  // a ref: argument `a`
   FACT_BUFFER,    // a ref: the buffer of argument `a`, or a part of it
@@ -68,7 +68,7 @@ typedef struct fc_vm_fact_t {
 
 static const fc_vm_fact_t fc_vm_anything = {.kind = FACT_ANYTHING};
 
-// Whether a block dominates the returns, so that every call that returns passes it.
+// Whether every call that returns passes a block.
 typedef enum fc_vm_passed_t {
   PASSED_UNKNOWN,
   PASSED_ALWAYS,
@@ -80,26 +80,27 @@ struct fc_vm_facts_t {
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
   fc_arena_t *arena;
-  struct fc_vm_recovered_t *out;  // of recover.c
+  struct fc_vm_recovered_t *out;  // used by recover.c
   uint32_t depth;
   uint32_t block_count;
-  uint32_t block;    // being walked
+  uint32_t block;    // the block that is being walked
   uint32_t *blocks;  // pc of each marker, ascending
   uint32_t *ends;    // pc of each block's last instruction
-  uint32_t *queue;   // blocks that a search has yet to look at
+  uint32_t *queue;   // blocks that a search must still look at
   uint8_t *passed;   // fc_vm_passed_t of each block
-  bool *waiting;     // blocks to walk again; or those that a search has seen
+  bool *waiting;     // blocks to be walked again; in a search, blocks it has
+                     // seen
   fc_vm_fact_t *entries;  // at the start of each block: cells, then refs
   fc_vm_fact_t *now;      // facts at the current place in a block
-  fc_vm_fact_t *spare;    // takes the place of `now` for a while
+  fc_vm_fact_t *spare;    // used instead of `now` for a while
   size_t width;           // facts of one block
-  size_t *budget;         // see fc_vm_facts_spend()
-  bool *returns_seen;     // true for results that a return was seen of
+  size_t *budget;         // fc_vm_facts_spend subtracts from it
+  bool *returns_seen;     // by result: true if a return of it was seen
   // By argument: the number of asserts of its buffer minus the number of those
   // of its view.
   int32_t *asserts;
   fc_vm_each_call_t each;
-  void *context;  // of `each`
+  void *context;  // passed to `each`
 };
 
 static inline fc_vm_fact_t *fc_vm_facts_cell(fc_vm_facts_t *a, uint32_t reg) {
@@ -118,7 +119,7 @@ static inline fc_vm_fact_t *fc_vm_facts_register(fc_vm_facts_t *a,
 // the budget is spent.
 fc_status_t fc_vm_facts_learn(fc_vm_facts_t *a, bool *out_learnt,
                               fc_error_t *err) FC_MUST_CHECK;
-// `look` is called for every instruction that some path reaches, with the facts
+// Calls `look` for every instruction that some path reaches, with the facts
 // before it.
 typedef fc_status_t (*fc_vm_look_t)(fc_vm_facts_t *a,
                                     const fc_vm_instruction_t *in,
@@ -126,29 +127,32 @@ typedef fc_status_t (*fc_vm_look_t)(fc_vm_facts_t *a,
 fc_status_t fc_vm_facts_look(fc_vm_facts_t *a, fc_vm_look_t look,
                              fc_error_t *err) FC_MUST_CHECK;
 
-// Spends the budget on all work that a file can make us repeat: on instructions,
-// the facts of blocks, entries of lists. When it is 0, the analysis stops.
-#define FC_VM_BYTES_AT_ONCE 64  // that count as one
+// Subtracts `count` from the budget, for all work that a file can make us repeat:
+// instructions, the facts of blocks, entries of lists. At 0 the analysis stops.
+#define FC_VM_BYTES_AT_ONCE 64  // bytes that cost as much as one instruction
 void fc_vm_facts_spend(fc_vm_facts_t *a, size_t count);
 fc_status_t fc_vm_facts_decode(fc_vm_facts_t *a, uint32_t pc,
                                fc_vm_instruction_t *out,
                                fc_error_t *err) FC_MUST_CHECK;
-// Changes the facts as the instruction does.
+// Updates the facts `now` for what the instruction does to the registers.
 void fc_vm_facts_step(fc_vm_facts_t *a, const fc_vm_instruction_t *in);
-// The block that contains `pc`.
+// Returns the index of the block that contains `pc`.
 uint32_t fc_vm_facts_block(const fc_vm_facts_t *a, uint32_t pc);
 // Sets `now` to the facts at the start of block `index`; returns the pc after its marker.
 uint32_t fc_vm_facts_enter(fc_vm_facts_t *a, uint32_t index);
 
-// The import that a call calls; NULL if it calls a function of the module.
+// Returns the import that a call instruction calls; NULL if it calls a function of the
+// module.
 const fc_vm_import_t *fc_vm_facts_import(const fc_vm_facts_t *a,
                                          const fc_vm_instruction_t *in);
-// The fact about operand `index` of a call, if the operand is a reference; else nothing.
+// Returns the fact about operand `index` of a call. FACT_NOTHING if the operand is not a
+// reference.
 fc_vm_fact_t fc_vm_facts_operand(fc_vm_facts_t *a,
                                  const fc_vm_instruction_t *in, uint32_t index);
-// The dim in a 64-bit register, if both of its cells hold that dim; otherwise anything.
+// Returns the dim in a 64-bit register, if both of its cells hold that dim; otherwise
+// fc_vm_anything.
 fc_vm_fact_t fc_vm_facts_dim(fc_vm_facts_t *a, uint32_t reg);
-// True when a cell holds a constant.
+// True when a cell holds a constant; *out becomes the constant.
 bool fc_vm_facts_constant(fc_vm_facts_t *a, uint32_t reg, uint32_t *out);
 
 #endif  // FARCALL_CORE_MODULE_VM_FACTS_H_

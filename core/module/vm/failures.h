@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The errors of instructions that fail. They are not part of the interpreter's
-// function: `cold` keeps registers free in their callers. Each returns the
+// Writes the errors of instructions that fail. These functions are `cold`, which keeps
+// registers free in their callers. Each returns the
 // status that it wrote; the code is FC_CODE_CALL_FAILED.
 #ifndef FARCALL_CORE_MODULE_VM_FAILURES_H_
 #define FARCALL_CORE_MODULE_VM_FAILURES_H_
 
 #include "module/vm/context.h"
 
-// Fails because `object` is NULL or of the wrong type. `what` names the object needed.
+// Fails because `object` is NULL or of the wrong type. `what` names the kind of object
+// that is needed.
 __attribute__((cold)) fc_status_t fc_vm_null_error(const char *what,
                                                    const fc_vm_object_t *object,
                                                    fc_error_t *err);
@@ -17,7 +18,8 @@ __attribute__((cold)) fc_status_t fc_vm_type_error(fc_vm_type_t wanted,
                                                    fc_error_t *err);
 __attribute__((cold)) fc_status_t fc_vm_division_error(bool by_zero,
                                                        fc_error_t *err);
-// `what` is "ref" or "offset", `count` the number of these.
+// Fails because a global does not exist. `what` is "ref" or "offset", `count` is how many
+// of these there are.
 __attribute__((cold)) fc_status_t fc_vm_global_error(uint32_t offset,
                                                      uint32_t count,
                                                      const char *what,

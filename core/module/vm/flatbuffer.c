@@ -57,7 +57,7 @@ fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
   return open_table(buffer, fc_load_u32(buffer.data), "module", out_table, err);
 }
 
-// Offset of the field in the table; 0 when absent.
+// Returns the offset of the field in the table; 0 when the field is absent.
 static uint32_t field_offset(const fc_fb_table_t *table, uint32_t id) {
   if (id >= table->field_count) return 0;
   return fc_load_u16(table->buffer.data + table->vtable + VTABLE_HEADER +
@@ -68,7 +68,7 @@ bool fc_fb_has(const fc_fb_table_t *table, uint32_t id) {
   return field_offset(table, id) != 0;
 }
 
-// Finds the field's `size` inline bytes; NULL in *out when the field is absent.
+// Finds the field's `size` inline bytes; *out is NULL when the field is absent.
 static fc_status_t find_field(const fc_fb_table_t *table, uint32_t id,
                               const char *what, uint32_t size,
                               const uint8_t **out, fc_error_t *err) {
@@ -106,7 +106,7 @@ fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t id, const char *what,
   return FC_OK;
 }
 
-// Follows the field's offset; 0 in *out when the field is absent.
+// Follows the field's offset; *out is 0 when the field is absent.
 static fc_status_t follow(const fc_fb_table_t *table, uint32_t id,
                           const char *what, uint64_t *out, fc_error_t *err) {
   const uint8_t *field;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A reader of flatbuffers that checks every access against the buffer, so hostile bytes
-// need no verification before. Used when a module is read: at load, and when a VMVX
+// need no check before. Used when a module is read: at load, and when a VMVX
 // executable is made. Positions are offsets from the start of the buffer. Every failure
 // is FC_CODE_VMFB_INVALID with the byte offset in the buffer and `what`, the path of
 // the field.
@@ -13,13 +13,13 @@
 typedef struct fc_fb_t {
   const uint8_t *data;  // borrowed
   uint32_t size;
-  // How many more bytes of strings may be read; NULL: no limit. Without a limit many
-  // tables could name the same long string, which is read in full for each table.
+  // How many more bytes of strings may be read; NULL: no limit. The limit is needed
+  // because many tables can name the same long string, which is read again for each.
   uint64_t *text_left;
 } fc_fb_t;
 
-// A table whose extent and vtable lie in the buffer. A zeroed one is absent,
-// and so are all its fields.
+// A table whose extent and vtable lie in the buffer. A zeroed table stands for an absent
+// one: all its fields are absent.
 typedef struct fc_fb_table_t {
   fc_fb_t buffer;
   uint32_t position;
@@ -40,7 +40,7 @@ fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
                        fc_error_t *err) FC_MUST_CHECK;
 bool fc_fb_has(const fc_fb_table_t *table, uint32_t id);
 
-// The value of an absent field is `fallback`.
+// Reads a number; `fallback` if the field is absent.
 fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t id, const char *what,
                      uint8_t fallback, uint8_t *out,
                      fc_error_t *err) FC_MUST_CHECK;
@@ -51,7 +51,7 @@ fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t id, const char *what,
                       uint64_t fallback, uint64_t *out,
                       fc_error_t *err) FC_MUST_CHECK;
 
-// The value of an absent field is zeroed.
+// Reads a string, table or vector; *out is zeroed if the field is absent.
 fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t id,
                          const char *what, fc_str_t *out,
                          fc_error_t *err) FC_MUST_CHECK;

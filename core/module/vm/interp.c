@@ -8,8 +8,8 @@
 // While an instruction runs, `ip` points after its opcode; it moves on only when the
 // instruction is done. So after a failure `ip` tells which instruction failed.
 //
-// This file is compiled twice. interp_profiled.c makes a second function of it, for
-// calls that are profiled, so that other calls need not check this.
+// This file is compiled twice: interp_profiled.c makes a second function of it for
+// calls that are profiled. So other calls need not check whether they are.
 #include "module/vm/interp.h"
 
 #include <math.h>
@@ -22,7 +22,8 @@
 
 // Runs the instruction whose opcode is just before `ip`.
 #define RESUME() goto *core_labels[ip[-1]]
-// Continues with the instruction at `at`; NEXT with the one after the operands.
+// GO_ON continues with the instruction at `at`, NEXT with the instruction after the
+// operands.
 #define GO_ON(at)  \
   do {             \
     ip = (at) + 1; \
@@ -44,8 +45,8 @@
     }                                                   \
   } while (0)
 // Counts bulk work before it is done, because a call with a budget must not begin work
-// that it could not finish in time. If `bytes` is more than the object has, the
-// instruction fails without work, so nothing is counted.
+// that it could not finish in time. `most` is the size of the object: if `bytes` is more,
+// the instruction fails without work, so nothing is counted.
 #define WORK(bytes, most)                                      \
   do {                                                         \
     const uint64_t bytes_ = (uint64_t)(bytes);                 \
@@ -68,7 +69,7 @@ static inline void copy_registers(const uint8_t *list, int32_t *cells,
   }
 }
 
-// The code after a list of registers, and after a list of copies.
+// These return the code after a list of registers, and after a list of copies.
 static inline const uint8_t *skip_list(const uint8_t *list) {
   return list + 2 + 2 * (size_t)fc_load_u16(list);
 }
@@ -117,8 +118,8 @@ fc_status_t INTERPRET(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
   PROFILE(enter_function(&m));
   enter(arguments, m.frame);
 
-  // At the target of a branch, `pc`, stands the opcode Block, and after it the first
-  // opcode to run: one byte each. `ip` must point after both, so it is base + pc.
+  // The target of a branch, `pc`, is the opcode Block (one byte). The first opcode to run
+  // (one byte) follows it. `ip` must point after both, so it is base + pc.
   const uint8_t *base = m.frame->function->code + 2;
   int32_t *cells = m.frame->cells;
   fc_vm_object_t **refs = m.frame->refs;
@@ -155,7 +156,7 @@ op_PrefixExtF64:
   GLOBAL_STORE_INDIRECT(GlobalStoreIndirectF64)
 
   {
-    // MOVE on the result of a load takes the object out of the global.
+    // The MOVE bit of the result register takes the object out of the global.
     uint32_t global;
     fc_vm_type_t type;
     const uint8_t *end;
@@ -364,7 +365,7 @@ op_ListGetRef : {
 op_ListSetRef : {
   OPERANDS(ListSetRef);
   GET_LIST(list, 0);
-  // Keeps the list alive: `object` may be the list itself, with the last reference to it.
+  // Keeps the list alive: `object` may be the list itself, with the only reference to it.
   fc_vm_object_t *held = fc_vm_retain(&list->object);
   fc_vm_object_t *object = take_ref(refs, REG(2));
   status = fc_vm_list_set_ref(list, U32(1), object, err);
@@ -509,8 +510,8 @@ op_BranchTable : {
 
   {
     // Calls. In the bytecode a count stands before each list. These pointers point at
-    // the counts: `list` at that of the operands, `target` at that of the results,
-    // `segments` at that of the segment sizes (NULL: there are none). `next` is the
+    // the counts: `list` at the count of operands, `target` at the count of results,
+    // `segments` at the count of segment sizes (NULL: there are none). `next` is the
     // opcode with which the caller continues.
     const uint8_t *segments, *list, *target, *next;
     uint32_t callee;
@@ -615,7 +616,7 @@ op_Fail : {
   OPERANDS(Fail);
   const uint8_t *text = BYTES(1), *end = text + COUNT(1);
   if (IN(0)) TRY(fc_vm_module_error(IN(0), text, COUNT(1), err));
-  // A fail with status 0 continues with the code after it. At the end of the function
+  // `fail` with status 0 continues with the code after it. At the end of the function
   // there is no code, so the call fails.
   if (end == m.frame->function->code + m.frame->function->size) {
     TRY(fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INTERNAL,

@@ -14,7 +14,8 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
                             const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
                             fc_error_t *err) FC_MUST_CHECK;
 
-// Like fc_vm_interpret, but notes in invocation->profile which functions are called.
+// Does the same as fc_vm_interpret, and notes in invocation->profile which functions are
+// called.
 fc_status_t fc_vm_interpret_profiled(fc_vm_context_t *context,
                                      fc_vm_invocation_t *invocation,
                                      uint32_t function,

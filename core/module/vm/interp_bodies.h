@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code of similar opcodes: macros that make a label with its block from the name of
-// the opcode and the part that differs. Included only by interp.c, whose TRY, WORK and
-// NEXT they use.
+// The code of similar opcodes. Each macro makes the label and the block of an opcode from
+// its name and from the part in which the opcodes differ. Included only by interp.c; the
+// macros use its TRY, WORK and NEXT.
 #ifndef FARCALL_CORE_MODULE_VM_INTERP_BODIES_H_
 #define FARCALL_CORE_MODULE_VM_INTERP_BODIES_H_
 
@@ -25,8 +25,8 @@
     PUT(2, expression);                    \
     NEXT();                                \
   }
-// A comparison is usually followed by the branch that uses its result. The code
-// jumps to that branch directly, not through the table.
+// A comparison is usually followed by the branch that uses its result. So the code
+// tests for that branch and jumps to it directly, not through the table.
 #define COMPARE(name, type, expression)                    \
   op_##name : {                                            \
     OPERANDS(name);                                        \
@@ -110,7 +110,7 @@
     PUT(3, IN(0) ? IN(1) : IN(2)); \
     NEXT();                        \
   }
-// The result register stands after the list.
+// The result register is not at a fixed place: it stands after the list.
 #define SWITCH(name)                                                        \
   op_##name : {                                                             \
     OPERANDS(name);                                                         \

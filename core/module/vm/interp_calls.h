@@ -48,7 +48,7 @@ static inline void put_ref(fc_vm_object_t **place,
   fc_vm_release(old);
 }
 
-// The reference that an operand passes on. With MOVE it is the register's own,
+// Takes the reference that an operand passes on. With MOVE it is the register's own,
 // and the register becomes null; otherwise it is a new reference.
 static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
   fc_vm_object_t **place = &refs[reg & FC_VM_REF_MASK];
@@ -61,7 +61,7 @@ static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
 // ---------------------------------------------------------------------------
 // Calls
 
-// The next register of each bank for an argument.
+// The next free register of each bank in the callee's frame.
 typedef struct next_registers_t {
   uint32_t cell;
   uint32_t ref;
@@ -123,7 +123,8 @@ static void enter(const fc_vm_raw_t *arguments, fc_vm_frame_t *to) {
   }
 }
 
-// Copies the registers of a return, which are listed at `list`, to the caller's values.
+// Copies the registers of a return, which are listed at `list`, to the results of the
+// first frame's caller.
 static void leave(fc_vm_frame_t *from, const uint8_t *list,
                   fc_vm_raw_t *results) {
   fc_str_t letters = from->function->cconv.results;
@@ -151,7 +152,7 @@ static void clear_results(const fc_vm_function_t *function,
   if (count) memset(results, 0, count * sizeof *results);
 }
 
-// The operands of a call of an import. Spans are expanded to their values.
+// The operands of a call of an import. A span stands as its values, one after another.
 typedef struct native_operands_t {
   fc_vm_raw_t *values;
   bool *owned;  // true: the reference was moved out of its register
@@ -237,7 +238,7 @@ static __attribute__((noinline)) fc_status_t call_native(
                               .argument_count = count,
                               .spans = operands.spans,
                               .results = memory + count};
-  fc_vm_return_ticks(m);  // the native may run bytecode, which spends fuel too
+  fc_vm_return_ticks(m);  // the native may run bytecode, which also spends fuel
   PROFILE(enter_import(m, import));
   fc_status_t status = binding->function->call(&call, err);
   PROFILE(leave_profiled(m));

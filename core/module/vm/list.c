@@ -11,8 +11,8 @@ static bool holds_values(const fc_vm_list_t *list) {
   return fc_vm_type_info(list->element)->kind == FC_VM_TYPE_KIND_VALUE;
 }
 
-// Only lists for which this is true can be part of a cycle of references, since
-// no object of another type holds a list.
+// True for a list that may be part of a cycle of references. Only lists that hold lists
+// can be, since no object of another type holds a list.
 static bool may_hold_lists(const fc_vm_list_t *list) {
   return list->element == FC_VM_TYPE_LIST ||
          list->element == FC_VM_TYPE_ANY_REF ||
@@ -44,9 +44,9 @@ static void unlink_list(fc_vm_list_t *list) {
   pthread_mutex_unlock(&heap->lock);
 }
 
-// A list can hold the only reference to another list, which can hold one to the
-// next, and so on. Destroying them by recursion could use up the C stack, so
-// dead lists wait in a chain.
+// Destroys a list without recursion. A list can hold the only reference to another list,
+// and so on, and recursion could use up the C stack. So lists to be destroyed wait in a
+// chain.
 static void destroy(fc_vm_object_t *object) {
   static _Thread_local fc_vm_list_t *dead;
   static _Thread_local bool busy;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the functions that an opened module lists, and what a call of each needs. At
-// load, any thread.
+// Finds the functions that an opened module lists, and what a call of each function
+// needs. At load, any thread.
 #include "abi/walk.h"
 #include "module/vm/hal/preflight.h"
 #include "module/vm/opened.h"
@@ -26,7 +26,7 @@ static void fill_nodes(uint32_t *nodes, size_t count,
   }
 }
 
-// Notes the arguments that are memory made for each call.
+// Notes which arguments are memory that is made for each call.
 static fc_status_t note_made(fc_vm_opened_t *m, const fc_vm_export_t *export,
                              const fc_signature_t *signature,
                              fc_vm_listed_t *listed, fc_error_t *err) {

@@ -21,16 +21,16 @@ typedef union fc_vm_raw_t {
 typedef struct fc_vm_context_t fc_vm_context_t;
 typedef struct fc_vm_stack_t fc_vm_stack_t;
 
-// The limits of one call from outside. It may be used for several calls, one
-// after another.
+// The limits of one call, set by its caller. The struct may be used for several calls,
+// one after another.
 typedef struct fc_vm_invocation_t {
   fc_vm_stack_t *stack;
   const _Atomic(uint32_t) *cancel;  // non-zero stops the call; may be NULL
   uint64_t deadline_ns;             // on fc_clock_ns' clock, 0 = none
   uint64_t fuel;  // steps left (see below), UINT64_MAX = no limit
   // The budget of an attempt (farcall/backend.h); NULL: the call has none. With a
-  // budget the clock is checked more often, and one piece of work must be small
-  // (FC_VM_ATTEMPT_STEPS).
+  // budget the clock is checked more often, and no piece of work may take more than
+  // FC_VM_ATTEMPT_STEPS.
   fc_budget_t *budget;
   const struct fc_tiles_t *tiles;  // for grids; NULL: one thread
   // Where HAL buffers get their memory: from the worker's pool (NULL: from the heap)
@@ -39,10 +39,10 @@ typedef struct fc_vm_invocation_t {
   bool guard;
   // The steps since the clock and the cancel word were last checked: back-edges, calls,
   // and bulk work, 4096 bytes a step. The count is kept between runs of bytecode.
-  // Otherwise a native that runs bytecode often, for a short time each, would never be
-  // stopped.
+  // Otherwise a native that runs bytecode often, each time for a short time, would never
+  // be stopped.
   uint64_t steps_since_poll;
-  struct fc_profile_t *profile;  // base/profile.h; NULL: nobody wants to know
+  struct fc_profile_t *profile;  // base/profile.h; NULL: times are not measured
 } fc_vm_invocation_t;
 
 // The steps between two checks of the clock in a call with a budget. This is also the
@@ -53,7 +53,7 @@ typedef struct fc_vm_invocation_t {
 fc_status_t fc_vm_give_up(fc_vm_invocation_t *invocation, fc_error_t *err);
 
 // Natives must call this before they work on `bytes` bytes, because nothing can stop them
-// meanwhile. Takes fuel for the work. After enough steps (steps_since_poll), or without
+// meanwhile. Spends fuel for the work. After enough steps (steps_since_poll), or without
 // fuel, checks whether the call is cancelled, late or out of fuel, and fails if it is.
 fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
                        fc_error_t *err) FC_MUST_CHECK;
@@ -62,8 +62,9 @@ typedef struct fc_vm_native_call_t {
   fc_vm_context_t *context;
   fc_vm_heap_t *heap;
   fc_vm_invocation_t *invocation;
-  void *state;                   // the native module's, of this context
-  const fc_vm_raw_t *arguments;  // spans flattened; refs borrowed
+  void *state;                   // the native module's state of this context
+  const fc_vm_raw_t *arguments;  // with the values of spans in a row; refs
+                                 // borrowed
   uint32_t argument_count;
   const uint32_t *spans;  // how often each span C…D repeats
   // Zeroed by the caller. A ref that is written here belongs to the caller, even if the
@@ -72,7 +73,7 @@ typedef struct fc_vm_native_call_t {
 } fc_vm_native_call_t;
 
 typedef struct fc_vm_native_function_t {
-  const char *name;  // without the module's name
+  const char *name;  // without the module's name and dot
   // If IREE's releases call a name by different conventions, it has one row for each
   // convention.
   const char *cconv;

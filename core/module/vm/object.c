@@ -57,10 +57,10 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-// Counts `size` bytes only in this heap, or removes them again if the sum is over the
-// limit. No sum overflows, because `size` is at most the limit. After a trim other
-// workers may give blocks to their pools, which count again. So there is more than one
-// attempt.
+// Counts `size` bytes in this heap alone. If the sum is over the limit, kept blocks are
+// freed (trim), and it tries again: meanwhile other workers may give blocks to their
+// pools, so there are several attempts. No sum overflows, because `size` is at most the
+// limit.
 static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   for (int i = 0; size <= heap->limit && i < TRIMS; i++) {
     size_t before =
@@ -81,7 +81,8 @@ static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   return false;
 }
 
-// Subtracts `size` bytes from the counts of this heap and of its parents before `end`.
+// Subtracts `size` bytes from the counts of this heap and of its parents, up to but not
+// including `end`.
 static void uncount_until(fc_vm_heap_t *heap, const fc_vm_heap_t *end,
                           size_t size) {
   for (; heap != end; heap = heap->parent) {
@@ -128,7 +129,7 @@ void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size) {
   else fc_free(heap->allocator, memory);
 }
 
-#define SIZE_ROOM 64  // so what follows is aligned like the block
+#define SIZE_ROOM 64  // keeps what follows aligned like the block
 
 static void *allocate_sized(void *context, size_t size, size_t alignment) {
   FC_ASSERT(alignment <= SIZE_ROOM);

@@ -33,7 +33,7 @@ typedef struct fc_vm_type_info_t {
   const char *text;
   fc_vm_type_kind_t kind;
   uint32_t size;   // of a VALUE
-  uint32_t reach;  // fc_vm_effect_t: what may be changed through such an object
+  uint32_t reach;  // fc_vm_reach_t: what may be changed through such an object
 } fc_vm_type_info_t;
 
 // Static storage; an unknown number reads as NONE.
@@ -41,20 +41,21 @@ const fc_vm_type_info_t *fc_vm_type_info(fc_vm_type_t type);
 // FC_VM_TYPE_NONE when no known type has this text.
 fc_vm_type_t fc_vm_type_find(fc_str_t text);
 
-// The memory of objects. Counts the objects and bytes that are alive and refuses more
+// The memory of objects. Counts the objects and bytes that are in use, and refuses more
 // than `limit` bytes. Shared by all calls on one context.
 typedef struct fc_vm_heap_t {
   fc_allocator_t allocator;
-  bool cached;  // small blocks come from, and go to, a worker's cache
+  bool cached;  // small blocks are kept in workers' caches
   size_t limit;
   struct fc_vm_heap_t *parent;  // counts the same bytes again; may be NULL
   _Atomic(size_t) bytes;        // relaxed: counters only
   _Atomic(size_t) objects;      // relaxed
-  _Atomic(size_t) kept;  // relaxed; of `bytes`, what pools keep (hal/pool.h)
+  _Atomic(size_t) kept;  // relaxed; those of `bytes` that pools keep
+                         // (hal/pool.h)
   // The lists that can hold lists. They may be part of a cycle, which reference
   // counting never frees.
   struct fc_vm_list_t *lists;
-  // The pools. Their kept blocks are freed before an allocation is refused.
+  // The pools on this heap. Before an allocation is refused, their kept blocks are freed.
   struct fc_hal_pool_t *pools;
   void (*_Atomic trim)(struct fc_vm_heap_t *heap);  // NULL: no pool yet
   pthread_mutex_t lock;                             // of `lists` and `pools`
@@ -84,7 +85,7 @@ typedef struct fc_vm_object_t fc_vm_object_t;
 struct fc_vm_object_t {
   _Atomic(uint32_t) references;  // relaxed to retain, acq_rel to release
   uint8_t type;                  // fc_vm_type_t
-  // The object lives as long as its module and is never counted, so that
+  // The object lives as long as its module, and its references are not counted, so that
   // workers that share a constant do not contend for its cache line.
   bool immortal;
   void (*destroy)(fc_vm_object_t *object);
@@ -96,7 +97,7 @@ struct fc_vm_object_t {
 void fc_vm_object_init(fc_vm_object_t *object, fc_vm_type_t type,
                        void (*destroy)(fc_vm_object_t *object),
                        fc_vm_heap_t *heap);
-void fc_vm_object_destroy(fc_vm_object_t *object);  // for the last release
+void fc_vm_object_destroy(fc_vm_object_t *object);  // fc_vm_release calls it
 
 static inline fc_vm_object_t *fc_vm_retain(fc_vm_object_t *object) {
   if (object && !object->immortal) {

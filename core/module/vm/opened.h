@@ -16,12 +16,12 @@
 #include "module/vm/hal/pool.h"
 #include "module/vm/signature.h"
 
-#define FC_VM_NATIVES 5  // of fc_vm_natives, with the NULL at the end
+#define FC_VM_NATIVES 5  // entries of fc_vm_natives, with its NULL
 
 // One function that the module lists. Its signature is in `signatures` at the same index.
 typedef struct fc_vm_listed_t {
   uint32_t function;
-  uint32_t *argument_nodes;  // by raw index, FC_NODE_NONE if not described
+  uint32_t *argument_nodes;  // by raw index; FC_NODE_NONE: not described
   uint32_t *result_nodes;
   // fc_role_t by raw index; NULL if callers send all arguments of the function.
   uint8_t *roles;
@@ -36,18 +36,19 @@ typedef struct fc_vm_opened_t {
   fc_hal_archives_t archives;
   fc_signature_t **signatures;
   fc_vm_listed_t *listed;
-  fc_arena_t arena;   // of the arrays `signatures` and `listed`, and of nodes
+  fc_arena_t arena;   // memory of `signatures`, `listed` and their nodes
   fc_names_t *names;  // of the sidecar, while the module is opened; or NULL
   fc_module_info_t info;
   fc_error_t
-      refusal;  // why no function can be called; code FC_CODE_NONE: some can
+      refusal;  // why no function can be called; code FC_CODE_NONE: some can be
   char warning[480];
-  size_t heap_size;      // that a context may hold; 0: the default
-  fc_snapshot_t file;    // of the source; the caller of vm_open closes it
-  _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
-  pthread_mutex_t lock;  // guards `context`; held by calls, when info.serial
-  _Atomic(bool) hangs;   // relaxed; __init ran into its deadline
-  fc_vm_context_t *context;  // of all instances; NULL: none yet, or private
+  size_t heap_size;      // the most bytes a context may hold; 0: the default
+  fc_snapshot_t file;    // the module's file; the caller of vm_open closes it
+  _Atomic(bool) lent;    // relaxed; an instance uses `module` as its own
+  pthread_mutex_t lock;  // guards `context`; calls hold it if info.serial
+  _Atomic(bool) hangs;   // relaxed; __init once reached its deadline
+  fc_vm_context_t *context;  // shared by instances; NULL: none yet, or each has
+                             // its own
 } fc_vm_opened_t;
 
 // The instance of one worker.
@@ -56,11 +57,11 @@ typedef struct fc_vm_instance_t {
   fc_allocator_t allocator;
   fc_vm_stack_t stack;
   fc_vm_context_t *context;  // the module's or its own
-  fc_snapshot_t file;        // of an instance with constants of its own
-  fc_vm_module_t *own;       // what was read from that file, or NULL
-  fc_hal_pool_t *pool;       // on the context's heap
+  fc_snapshot_t file;        // if the instance has constants of its own
+  fc_vm_module_t *own;       // the module read from `file`, or NULL
+  fc_hal_pool_t *pool;       // its blocks come from the context's heap
   fc_vm_cache_t cache;       // blocks of any heap
-  fc_profile_t *profile;     // of the call that runs; NULL: it has none
+  fc_profile_t *profile;     // of the running call; NULL: it is not measured
 } fc_vm_instance_t;
 
 // Makes the signatures of the exports. If none can be called, notes the reason.

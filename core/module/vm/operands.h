@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operands of an instruction, by its row of ops.def: operand N is the N-th letter
-// of the row, counted from 0 as in its text form. The place of an operand is computed
-// at compile time. Reading an operand as something else than its row says does not
+// Access to the operands of an instruction, by its row of ops.def: operand N is the N-th
+// letter of the row, counted from 0. The place of an operand is computed
+// at compile time. Reading an operand as another type than its row says does not
 // compile. Included only by interp.c. It uses the locals `ip`, which points after the
 // opcode, `cells`, `refs` and `module`.
 #ifndef FARCALL_CORE_MODULE_VM_OPERANDS_H_
@@ -10,14 +10,14 @@
 
 #include "module/vm/ops.h"
 
-// True for one of up to eight letters.
+// True when `letter` is one of the others.
 #define IS(letter, a, b, c, d, e, f, g, h)                                     \
   ((letter) == (a) || (letter) == (b) || (letter) == (c) || (letter) == (d) || \
    (letter) == (e) || (letter) == (f) || (letter) == (g) || (letter) == (h))
 #define IS_CELL(letter) IS(letter, 'i', 'l', 'f', 'd', 'I', 'L', 'F', 'D')
 #define IS_REF(letter) IS(letter, 'r', 'R', 'm', 'M', 0, 0, 0, 0)
 #define IS_WORD(letter) IS(letter, 'g', 'k', 't', 'c', 'p', 'b', 'a', 'e')
-// After an operand of unknown size, the place of the next is known only at run time.
+// The place of an operand after one of unknown size: it is found only at run time.
 #define NO_PLACE 1000
 #define SIZE(letter)                        \
   ((letter) == 0                        ? 0 \
@@ -64,15 +64,16 @@ enum {
     END = AT_##name##_6      \
   }
 
-// The place of operand N. Does not compile unless `condition` holds for its letter.
+// The place of operand N. Does not compile unless `condition`, about its letter, is true.
 #define PLACE(n, condition) \
   (ip + at##n + 0 * sizeof(char[(condition) && at##n < NO_PLACE ? 1 : -1]))
 
-// A register number as it stands in the code, including the bits of a reference.
+// A register number as it stands in the code, with its REF and MOVE bits.
 #define REG(n) fc_load_u16(PLACE(n, IS_CELL(kind##n) || IS_REF(kind##n)))
 #define REF(n) refs[fc_load_u16(PLACE(n, IS_REF(kind##n))) & FC_VM_REF_MASK]
 #define CELL(n) (&cells[fc_load_u16(PLACE(n, IS_CELL(kind##n)))])
-// A 32-bit ordinal or immediate, a 64-bit immediate, a type, a 16-bit count.
+// Operand N as: a 32-bit ordinal or immediate, a 64-bit immediate, a type, a 16-bit
+// count.
 #define WORD(n) fc_load_u32(PLACE(n, IS_WORD(kind##n)))
 #define LONG(n) fc_load_u64(PLACE(n, kind##n == 'A' || kind##n == 'E'))
 #define TYPE(n) module->types[fc_load_u32(PLACE(n, kind##n == 't'))].type
@@ -82,7 +83,7 @@ enum {
 // The edge of a branch: its target, then a list of copies.
 #define EDGE(n) PLACE(n, kind##n == 'b')
 // The list at `at`, rounded up to an even address: a count, then entries. Code
-// starts at an even address, so even offsets are even addresses.
+// starts at an even address, so an even offset is an even address.
 #define LIST(at) ((const uint8_t *)(((uintptr_t)(at) + 1) & ~(uintptr_t)1))
 #define LIST_OF(n) LIST(PLACE(n, IS(kind##n, '*', 'S', 'B', '#', 'T', 0, 0, 0)))
 // The size in bytes of the value in a register.
@@ -114,14 +115,14 @@ static inline void store_f64(int32_t *cell, double value) {
 }
 
 #define CHOOSE __builtin_choose_expr
-// The value of operand N; its letter says the type.
+// The value of operand N, of the type that its letter names.
 #define IN(n)                                             \
   CHOOSE(kind##n == 'i', *CELL(n),                        \
          CHOOSE(kind##n == 'l', load_wide(CELL(n)),       \
                 CHOOSE(kind##n == 'f', load_f32(CELL(n)), \
                        CHOOSE(kind##n == 'd', load_f64(CELL(n)), (void)0))))
 #define U32(n) ((uint32_t)IN(n))
-// Writes operand N, converted to the type of its letter.
+// Writes a value to operand N, converted to the type that its letter names.
 #define PUT(n, value)                                                          \
   CHOOSE(                                                                      \
       kind##n == 'I', (void)(*CELL(n) = (int32_t)(value)),                     \

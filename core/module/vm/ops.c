@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-// The rows in the order of ops.def, and by opcode the number of its row, counted from
+// The rows in the order of ops.def. For each opcode, the number of its row, counted from
 // 1. A table with a full row for every possible opcode would be three times as large.
 typedef enum row_t {
 #define FC_VM_OP(set, opcode, name, ...) ROW_##name,
@@ -94,7 +94,7 @@ static uint32_t take_u32(code_reader_t *reader) {
   return fc_load_u32(take(reader, 4));
 }
 
-// A list: a count at an even offset, then the entries.
+// Reads a list: a count at an even offset, then the entries.
 static void take_list(code_reader_t *reader, uint32_t entry_size,
                       fc_vm_field_t *out) {
   if (reader->pc & 1) take(reader, 1);
@@ -149,7 +149,7 @@ static void take_field(code_reader_t *reader, const fc_vm_field_t *before,
       break;
     default:
       out->value = take_u16(reader);
-      break;  // a register or a count
+      break;  // any other kind: a register or a count
   }
 }
 
@@ -213,8 +213,7 @@ bool fc_vm_edges_next(fc_vm_edges_t *edges, fc_vm_edge_t *out) {
       edges->cases_left = field->count;
       edges->case_pc = field->pc;
     } else if (field->kind == 'b') {
-      // A yieldable call has results in the place of a branch's register
-      // copies, so no copies.
+      // A yieldable call has no register copies: in their place it has results.
       bool copies =
           edges->field < instruction->field_count && field[1].kind == 'B';
       *out = (fc_vm_edge_t){.target = (uint32_t)field->value,

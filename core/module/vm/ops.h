@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instruction table (ops.def) and the one decoder, which the verifier, the
+// The instruction table (ops.def) and the only decoder, which the verifier, the
 // disassembler and the analyses share. The interpreter reads bytecode without
-// it, after the verifier has checked the bytecode.
+// the decoder, after the verifier has checked the bytecode.
 #ifndef FARCALL_CORE_MODULE_VM_OPS_H_
 #define FARCALL_CORE_MODULE_VM_OPS_H_
 
@@ -26,7 +26,7 @@ typedef struct fc_vm_bytecode_t {
 
 extern const fc_vm_bytecode_t fc_vm_bytecodes[];
 extern const size_t fc_vm_bytecode_count;
-// `version` is major << 16 | minor. NULL: that version cannot be read.
+// Finds a version of bytecode, major << 16 | minor. NULL: it cannot be read.
 const fc_vm_bytecode_t *fc_vm_bytecode_find(uint32_t version);
 
 typedef enum fc_vm_opcode_set_t {
@@ -45,24 +45,24 @@ typedef enum fc_vm_opcode_t {
 #undef FC_VM_OP
 } fc_vm_opcode_t;
 
-// Where control goes after an instruction. From BRANCH on it does not fall through to
+// What control does after an instruction. From BRANCH on, it does not continue with
 // the next instruction, except after FAIL with status 0.
 typedef enum fc_vm_flow_t {
   FC_VM_FLOW_NEXT,
   FC_VM_FLOW_BLOCK,  // not an instruction: marks where a block begins
   FC_VM_FLOW_CALL,
   FC_VM_FLOW_BRANCH,
-  FC_VM_FLOW_CALL_BRANCH,  // a yieldable call, which goes on at its resume block
+  FC_VM_FLOW_CALL_BRANCH,  // a yieldable call: continues at its resume block
   FC_VM_FLOW_RETURN,
   FC_VM_FLOW_FAIL,
 } fc_vm_flow_t;
 
-// The texts are inside the row, because pointers would have to be relocated at
+// A row of ops.def. The texts are arrays, because pointers would have to be relocated at
 // each start.
 typedef struct fc_vm_op_t {
   fc_vm_opcode_t opcode;
-  char mnemonic[28];  // without "vm."; "": it has none
-  char fields[8];     // ops.def says what the letters mean
+  char mnemonic[28];  // without "vm."; "": there is none
+  char fields[8];     // letters, explained in ops.def
   char text[36];
   uint32_t since;  // major version of the bytecode
   fc_vm_flow_t flow;
@@ -78,14 +78,15 @@ static inline bool fc_vm_op_is_call(const fc_vm_op_t *op) {
   return op->flow == FC_VM_FLOW_CALL || op->flow == FC_VM_FLOW_CALL_BRANCH;
 }
 
-// Register operands.
+// Bits of register operands and ordinals.
 #define FC_VM_REF_BIT 0x8000u
 #define FC_VM_MOVE_BIT 0x4000u  // of a ref
 #define FC_VM_REF_MASK 0x3FFFu
-#define FC_VM_IMPORT_BIT 0x80000000u  // of a function ordinal
-#define FC_VM_NOT_A_SPAN 0xFFFFu      // segment size of a value in no span
+#define FC_VM_IMPORT_BIT 0x80000000u  // of a function ordinal: it is an import
+#define FC_VM_NOT_A_SPAN 0xFFFFu      // the segment size of a value that is in
+                                      // no span
 
-// Lists start at an even offset from the start of the function.
+// Rounds up to an even offset from the start of the function, where lists start.
 static inline uint32_t fc_vm_align2(uint32_t pc) { return (pc + 1) & ~1u; }
 
 #define FC_VM_FIELD_MAX 6
@@ -114,7 +115,7 @@ fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
                          fc_vm_instruction_t *out,
                          fc_error_t *err) FC_MUST_CHECK;
 
-// The first operand of that kind; NULL when there is none.
+// Finds the first operand of that kind; NULL when there is none.
 static inline const fc_vm_field_t *fc_vm_find_field(
     const fc_vm_instruction_t *in, char kind) {
   for (uint32_t i = 0; i < in->field_count; i++) {
@@ -139,12 +140,12 @@ typedef struct fc_vm_edge_t {
 } fc_vm_edge_t;
 void fc_vm_next_case(const uint8_t *code, uint32_t *pc, fc_vm_edge_t *out);
 
-// Walks every edge of an instruction: the edges of br, cond_br, br_table, yield, break
+// Visits every edge of an instruction: the edges of br, cond_br, br_table, yield, break
 // and cond_break, and the edge to the resume block of a yieldable call.
 typedef struct fc_vm_edges_t {
   const uint8_t *code;
   const fc_vm_instruction_t *instruction;
-  uint32_t field;  // next to look at
+  uint32_t field;  // the next operand to look at
   uint32_t cases_left;
   uint32_t case_pc;
 } fc_vm_edges_t;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Infers types from the facts about registers (facts.h): hal.buffer_view.assert tells
-// the types of arguments, .create those of results. An assert counts if its block
-// dominates every return: no call returns without passing it. Calls of the module's own
+// the types of arguments, .create the types of results. An assert counts only if every
+// call that returns passes its block. Calls of the module's own
 // functions, as a wrapper makes them, are followed two deep. Dims that must be equal
 // are found in the code that every call runs first. Called when a module is opened.
 #include "module/vm/recover.h"
@@ -68,8 +68,8 @@ static void search(fc_vm_facts_t *a, uint32_t pc, uint32_t *count) {
   a->queue[(*count)++] = index;
 }
 
-// Adds the blocks that may follow block `index`. *out_returns tells whether the
-// block returns.
+// Adds the blocks that may follow block `index` to the queue. *out_returns tells whether
+// the block returns.
 static fc_status_t leave_block(fc_vm_facts_t *a, uint32_t index,
                                uint32_t *count, bool *out_returns,
                                fc_error_t *err) {
@@ -90,6 +90,7 @@ static fc_status_t leave_block(fc_vm_facts_t *a, uint32_t index,
 }
 
 // Looks for a path from the start to a return that does not pass block `index`.
+// *out_found tells whether there is one.
 static fc_status_t find_way_around(fc_vm_facts_t *a, uint32_t index,
                                    bool *out_found, fc_error_t *err) {
   uint32_t count = 0;
@@ -130,8 +131,8 @@ static fc_status_t claim(fc_vm_facts_t *a, uint32_t argument,
   return FC_OK;
 }
 
-// Notes what the function called by `in` asserts about its operands that are arguments
-// of the current function.
+// Follows the call `in` of a function of the module. What that function asserts about
+// its operands is noted where they are arguments of the current function.
 static fc_status_t look_through_call(fc_vm_facts_t *a,
                                      const fc_vm_instruction_t *in,
                                      fc_error_t *err) {
@@ -159,10 +160,10 @@ static fc_status_t look_through_call(fc_vm_facts_t *a,
   return FC_OK;
 }
 
-// Notes an argument that is overwritten. For a tensor that is a value, the compiler
-// asserts the view and the buffer; for one that is storage, it asserts the buffer once
-// more. Copies, fills and kernels that write into a value prove nothing, since the
-// value may not be needed any more.
+// Notes an argument that is overwritten. If an argument is a value, the compiler
+// asserts its view and its buffer. If it is storage for a result, the compiler asserts
+// its buffer once more. Copies, fills and kernels that write into a value prove nothing,
+// since the value may not be needed any more.
 static void look_for_writes(fc_vm_facts_t *a, const fc_vm_instruction_t *in,
                             const fc_vm_import_t *import) {
   const fc_vm_fact_t first = fc_vm_facts_operand(a, in, 0);
@@ -210,7 +211,7 @@ static fc_status_t shape_of(fc_vm_facts_t *a, fc_vm_fact_t fact,
     return FC_OK;
   }
   if (fact.kind != FACT_VIEW && fact.kind != FACT_CALL) return FC_OK;
-  // Finds the facts at the call, or where the view was made, by walking the block up to
+  // Walks the block up to the call, or to where the view was made, to find the facts
   // there.
   uint32_t index = fc_vm_facts_block(a, fact.a);
   fc_vm_fact_t *after = a->now;
@@ -279,8 +280,8 @@ static void note_equal(fc_vm_facts_t *a, fc_vm_dim_t left, fc_vm_dim_t right) {
   out->equal[out->equal_count++] = (fc_vm_equal_t){left, right};
 }
 
-// If `in` asserts the shape of an argument, notes which of its dims must equal a dim of
-// an argument: the assert compares them.
+// If `in` asserts the shape of an argument, notes which of the argument's dims must equal
+// a dim of an argument, because the assert compares them.
 static void look_at_assert(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   if (!fc_vm_op_is_call(in->op)) return;
   const fc_vm_field_t *operands = fc_vm_find_field(in, '*');
@@ -302,7 +303,7 @@ static void look_at_assert(fc_vm_facts_t *a, const fc_vm_instruction_t *in) {
   }
 }
 
-// Walks to the block's last instruction, *out; `now` has the facts before it.
+// Walks to the block's last instruction, *out; then `now` has the facts before it.
 // With `asserts`, notes the dims that asserts on the way show to be equal.
 static fc_status_t walk_to_end(fc_vm_facts_t *a, uint32_t index, bool asserts,
                                fc_vm_instruction_t *out, fc_error_t *err) {
@@ -330,8 +331,8 @@ static fc_status_t block_fails(fc_vm_facts_t *a, uint32_t pc, bool *out_fails,
   return FC_OK;
 }
 
-// Finds where a call that does not fail continues after the branch at the end of the
-// block; *out_pc is 0 when this is unknown. If the branch compares two dims and the
+// Finds the block where a call that does not fail continues after the branch `branch`;
+// *out_pc is 0 when this is unknown. If the branch compares two dims and the
 // call fails when they differ, notes that they are equal.
 static fc_status_t pass_branch(fc_vm_facts_t *a,
                                const fc_vm_instruction_t *branch,
@@ -360,8 +361,8 @@ static fc_status_t pass_branch(fc_vm_facts_t *a,
   return FC_OK;
 }
 
-// Follows the path with which every call that does not fail begins, as far as it is
-// known. Two dims that are compared there, and must be equal to continue, are equal in
+// Walks the blocks that every call that does not fail passes first, as far as they are
+// known. If two dims are compared there and must be equal to continue, they are equal in
 // every such call.
 static fc_status_t look_at_prologue(fc_vm_facts_t *a, fc_error_t *err) {
   uint32_t pc = a->blocks[0];
@@ -423,8 +424,8 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
   FC_TRY(fc_vm_facts_look(&a, look_at_arguments, err));
   FC_TRY(fc_vm_facts_look(&a, look_at_returns, err));
   if (depth == 0) FC_TRY(look_at_prologue(&a, err));
-  // A return that was not examined may give another shape, so no shape of a
-  // result is known.
+  // The budget is spent: a return that was not examined may return another shape, so no
+  // shape of a result is known.
   if (!*budget) forget_shapes(&a);
   for (size_t i = 0; i < a.function->cconv.arguments.size; i++) {
     out->any |= out->arguments[i].known;

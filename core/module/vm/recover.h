@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Type inference for functions without a declaration. Compiled code asserts the element
-// type and shape of every tensor that it takes, and states those of every tensor that
+// Infers types of functions without a declaration. Compiled code asserts the element
+// type and shape of every tensor argument, and states those of every tensor that
 // it makes. In both cases everything except dynamic dims is a constant in the code. For
 // some arguments the code also shows that the function overwrites them. Used at load,
 // any thread.
@@ -20,7 +20,7 @@ typedef struct fc_vm_shape_t {
 } fc_vm_shape_t;
 
 typedef struct fc_vm_dim_t {
-  uint32_t argument;  // index of a letter of the calling convention
+  uint32_t argument;  // index of its letter in the calling convention
   uint32_t dim;       // below FC_RANK_MAX
 } fc_vm_dim_t;
 
@@ -30,15 +30,16 @@ typedef struct fc_vm_equal_t {
   fc_vm_dim_t right;
 } fc_vm_equal_t;
 
-// One entry for each letter of the calling convention. The entries of numbers
-// are never known.
+// What was inferred: one entry for each letter of the calling convention. The entries of
+// numbers are never known.
 typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
-  int32_t *passed;          // which argument a result is; -1: none, or unknown
-  bool *written;            // arguments that are overwritten, for certain
+  int32_t *passed;          // the argument that a result is; -1: none, or
+                            // unknown
+  bool *written;            // true for arguments that are certainly overwritten
   bool any;                 // true: something is known
-  fc_vm_equal_t equal[16];  // more are not noted
+  fc_vm_equal_t equal[16];  // further ones are not noted
   uint32_t equal_count;
 } fc_vm_recovered_t;
 

@@ -20,14 +20,15 @@ typedef struct subject_t {
   const fc_vm_function_t *function;
   fc_str_t name;
   fc_cconv_t whole;  // with the fences of an async function
-  fc_cconv_t cconv;  // without them: what callers pass
+  fc_cconv_t cconv;  // without the fences: what callers pass
   bool async;
   bool machine_code;
-  bool static_shapes;  // what the source says has no dynamic shape
+  bool static_shapes;  // the source says that no shape is dynamic
   fc_names_t *names;
   fc_vm_transients_t transients;
   bool
-      awaits;  // the module says what memory its results need (hal.buffer.assert)
+      awaits;  // the module asserts what memory its results need
+               // (hal.buffer.assert)
   fc_vm_recovered_t recovered;
   fc_builder_t *builder;
   char warning[240];
@@ -155,8 +156,8 @@ static const struct {
 };
 
 // ---------------------------------------------------------------------------
-// The source compared with the module. If only the width differs, the module is
-// right (f64 is often demoted to f32). Another class of types means that the
+// The source compared with the module. If only the width differs, the module's width is
+// right (f64 is often demoted to f32). If the types are of another class, the
 // text is not about this function.
 
 typedef struct fit_t {
@@ -164,8 +165,8 @@ typedef struct fit_t {
   const fc_signature_t *signature;
 } fit_t;
 
-// The type of the scalar that the module passes if `dtype` is declared and its
-// convention has `letter`; NONE when the two cannot be the same value.
+// Returns the type of the scalar that the module really passes, if the source declares
+// `dtype` and the convention has `letter`; NONE when the two cannot be the same value.
 static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   bool whole = fc_dtype_is_whole(info);
@@ -174,7 +175,7 @@ static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
   switch (letter) {
     case 'i':
-      if (narrow_float) return dtype;  // passed as its bits
+      if (narrow_float) return dtype;  // its bits are passed
       if (!whole) return FC_DTYPE_NONE;
       if (info->bits <= 32) return dtype;
       return is_unsigned ? FC_DTYPE_UI32 : FC_DTYPE_I32;
@@ -201,8 +202,8 @@ static void warn(fit_t *fit, fc_str_t said, fc_dtype_t real) {
            fc_dtype_info(real)->text);
 }
 
-// The integer types of a declaration have no sign, because StableHLO has signs
-// as attributes. The types in the module's views have one.
+// True if only the sign differs: integers in a declaration have no sign, because
+// StableHLO has signs as attributes, but integers in the module's views have one.
 static bool adds_sign(fc_dtype_t from, fc_dtype_t to) {
   const fc_dtype_info_t *said = fc_dtype_info(from), *real = fc_dtype_info(to);
   return said->class_ == FC_DTYPE_CLASS_INT && said->bits == real->bits &&
@@ -221,8 +222,8 @@ static bool change_dtype(fit_t *fit, const fc_type_t *type, fc_dtype_t to) {
   return true;
 }
 
-// A text that states another rank or size than the code asserts is about another
-// function: every call by this text would fail.
+// False when a text states another rank or size than the code asserts. Then the text is
+// about another function: every call by it would fail.
 static bool same_shape(const fit_t *fit, const fc_type_t *type,
                        const fc_vm_shape_t *shape) {
   if (type->rank < 0) return true;
@@ -236,7 +237,7 @@ static bool same_shape(const fit_t *fit, const fc_type_t *type,
   return true;
 }
 
-// Gives the module's type to a leaf whose source has no type that farcall knows.
+// Gives the module's type to a leaf for which the source has no type that farcall knows.
 static bool give_type(fit_t *fit, const fc_type_t *type, fc_type_kind_t kind,
                       fc_dtype_t dtype) {
   fc_type_t *ours = fc_builder_at(fit->subject->builder,
@@ -252,7 +253,8 @@ static bool give_type(fit_t *fit, const fc_type_t *type, fc_type_kind_t kind,
   return true;
 }
 
-// For a number type that farcall does not have, only the class must be the module's.
+// True if a number type that farcall does not have can be the module's type: only the
+// class must be the same.
 static bool same_class(const fit_t *fit, const fc_type_t *type,
                        fc_dtype_t dtype) {
   if (!(type->flags & FC_TYPE_ODD)) return true;
@@ -276,16 +278,16 @@ static bool type_reference(fit_t *fit, const fc_type_t *type,
   return true;
 }
 
-// Types a leaf whose source has no type that farcall knows: in a register it is a
-// number of the register's kind.
+// Gives a type to a leaf for which the source has no type that farcall knows. In a
+// register it is a number of the register's kind.
 static bool type_number(fit_t *fit, const fc_type_t *type, char letter) {
   const fc_dtype_t dtype = fc_cconv_dtype(letter);
   return dtype != FC_DTYPE_NONE && same_class(fit, type, dtype) &&
          give_type(fit, type, FC_TYPE_SCALAR, dtype);
 }
 
-// Makes the function uncallable because of a type of which IREE has no values, unless
-// the module has another type for it.
+// Marks a leaf of a type of which IREE has no values: unless the module has another type
+// for it, the function cannot be called.
 static bool mark_foreign(fit_t *fit, const fc_type_t *type) {
   fc_builder_t *builder = fit->subject->builder;
   const fc_text_ref_t text = fc_builder_text(
@@ -410,7 +412,8 @@ static bool has_static_shapes(const fc_signature_t *signature) {
   return true;
 }
 
-// The node of the tensor that is raw argument `raw`; FC_NODE_NONE if it is not a tensor.
+// Finds the node of the tensor that is raw argument `raw`; FC_NODE_NONE if the argument
+// is not a tensor.
 static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
@@ -427,7 +430,7 @@ static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   return FC_NODE_NONE;
 }
 
-// Finds the dim in the builder that made `signature`; NULL unless it is known
+// Finds the dim `at` in the builder that made `signature`; NULL unless the dim is known
 // to be dynamic.
 static int64_t *dynamic_dim(subject_t *s, const fc_signature_t *signature,
                             fc_vm_dim_t at) {
@@ -449,7 +452,7 @@ static bool is_used(subject_t *s, const fc_signature_t *signature,
   return false;
 }
 
-// The first of the names d0, d1, … that no dim of the signature has.
+// Returns the first of the names d0, d1, … that no dim of the signature has.
 static int64_t fresh_name(subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0;; i++) {
     char text[16];
@@ -492,7 +495,7 @@ static bool has_name(const fc_signature_t *signature, fc_str_t name) {
 }
 
 // Gives the declaration's name to an argument without a name, unless the compiler made
-// the name up.
+// up the declaration's name.
 static void take_name(subject_t *s, const fc_signature_t *signature, uint32_t i,
                       fc_str_t name) {
   const fc_param_t *param = &signature->arguments[i];
@@ -506,8 +509,8 @@ static void take_name(subject_t *s, const fc_signature_t *signature, uint32_t i,
   fc_builder_name_argument(s->builder, i, name);
 }
 
-// Other sources have types, and a declaration beside them has names. A declaration that
-// does not fit is ignored. Fails only when out of memory.
+// Gives arguments the names in a declaration, if the types came from another source. A
+// declaration that does not fit is ignored. Fails only when out of memory.
 static fc_status_t name_arguments(subject_t *s, const fc_signature_t *signature,
                                   fc_error_t *err) {
   const fc_str_t text = attr(s, "iree.abi.declaration");
@@ -549,8 +552,8 @@ static bool has_values(const fc_signature_t *signature, const fc_type_t *type) {
   }
 }
 
-// Sets which roles are certain. Arguments that the bytecode overwrites become results,
-// too, unless their role was declared.
+// Sets which roles are certain. Arguments that the bytecode overwrites also become
+// results, unless their role was declared.
 static void set_roles(subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
@@ -575,8 +578,8 @@ static void pass_over(subject_t *s, const char *name, const char *why) {
   fc_builder_reset(s->builder);
 }
 
-// Says why memory that the function needs from its caller cannot be made. NULL if it
-// can, or if none is needed.
+// Says why memory that callers do not send, but the function needs as an argument, cannot
+// be made. NULL if it can be made, or if none is needed.
 static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const uint8_t role = signature->arguments[i].role;
@@ -589,7 +592,7 @@ static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
     const uint32_t type = signature->arguments[i].type;
     const bool view =
         fc_signature_node(signature, type)->kind != FC_TYPE_OPAQUE;
-    // The function would return that view itself.
+    // The function returns this view itself, so the view would need the result's shape.
     if (role == FC_ROLE_STORAGE && s->async && view) {
       return "a view for a result of an asynchronous function needs its shape";
     }
@@ -598,7 +601,7 @@ static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
 }
 
 // Completes the builder. `signature` has what the sidecar says: if it has an attribute,
-// such as "doc", that of the function is not used.
+// such as "doc", the function's own attribute of that name is not used.
 static void finish(subject_t *s, const fc_signature_t *signature, fc_str_t name,
                    fc_str_t reason) {
   fc_builder_name(s->builder, name);
@@ -613,7 +616,7 @@ static void finish(subject_t *s, const fc_signature_t *signature, fc_str_t name,
   if (s->warning[0]) fc_builder_warning(s->builder, fc_str(s->warning));
 }
 
-// Tries one source. FC_NOT_FOUND: the source is missing, or was skipped.
+// Tries one source. FC_NOT_FOUND: there is no such source, or it was skipped.
 static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
                               fc_str_t reason, fc_signature_t **out,
                               fc_error_t *err) {
@@ -715,15 +718,16 @@ fc_status_t fc_vm_signature_create(
 
 #define SIZE_KEY "iree.abi.transients.size"
 #define SIZE_SUFFIX \
-  "_transients_size"  // of the function that the compiler makes
+  "_transients_size"  // the function that the compiler makes has this suffix
 
 static const fc_vm_function_t *function_of(const fc_vm_module_t *module,
                                            const fc_vm_export_t *export) {
   return &module->functions[export->function];
 }
 
-// True when `sizer` may be called with the arguments of `function`, and with nulls for
-// the fences of the "$async" function for which it was made.
+// True when `sizer`, which computes the size of transients, may be called with the
+// arguments of `function`, and with nulls for the fences of the "$async" function for
+// which it was made.
 static bool takes_same(const fc_vm_function_t *sizer,
                        const fc_vm_function_t *function) {
   const fc_str_t letters = sizer->cconv.arguments;

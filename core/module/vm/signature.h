@@ -9,9 +9,9 @@
 #include "module/vm/vmfb.h"
 
 // Makes the signature of an export of a verified module. If the sidecar has types, they
-// must fit the calling convention. Otherwise the first source that fits it is taken:
-// iree.abi; sip with f; f; iree.abi.declaration; the asserts of the bytecode; only the
-// convention. The warning has the first of these problems: a source that was skipped, and
+// must fit the calling convention. Otherwise the first of these sources that fits it is
+// used: iree.abi; sip with f; f; iree.abi.declaration; the asserts of the bytecode; only
+// the convention. The warning has the first problem: a source that was skipped, and
 // why, or a type for which the module has another one. With a `reason` the function is
 // listed, but not callable. With `machine_code` the function is not memory safe, because
 // kernels check nothing. `names`, if not NULL, are added to what the source says, and
@@ -27,13 +27,14 @@ fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
 // The bytes of scratch memory (iree.abi.transients) that a call of a function needs.
 typedef struct fc_vm_transients_t {
   bool any;
-  // Called with the function's arguments, and null for its further arguments, it
-  // returns the number of bytes as i64 or i32. NULL: the number is always `size`.
+  // Computes the number of bytes and returns it as i64 or i32. It is called with the
+  // function's arguments, and null for its further arguments. NULL: the number is always
+  // `size`.
   const fc_vm_export_t *size_function;
   int64_t size;
 } fc_vm_transients_t;
 
-// Finds them for an export, or for the "x$async" that "x" calls.
+// Finds the transients of an export, or of the "x$async" that "x" calls.
 fc_vm_transients_t fc_vm_transients_find(const fc_vm_module_t *module,
                                          const fc_vm_export_t *export);
 

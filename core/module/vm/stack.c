@@ -10,8 +10,8 @@
 
 #define CHUNK_SIZE ((size_t)16 << 10)
 
-// The address sanitizer sees a chunk as one allocation. So forbidden bytes follow each
-// block and each bank of registers: then it notices an access past their end.
+// The address sanitizer sees a chunk as one allocation. So bytes that it forbids to touch
+// follow each block and each bank of registers: then it notices an access past their end.
 #define GAP ((size_t)(FC_ASAN ? 64 : 0))
 #define FORBID(begin, end) \
   FC_POISON(begin, (size_t)((uint8_t *)(end) - (begin)))
@@ -41,8 +41,8 @@ void fc_vm_stack_deinit(fc_vm_stack_t *stack) {
   stack->first = stack->current = NULL;
 }
 
-// The chunk after the current one, with room for `size`. If that chunk is too
-// small, it is empty and is replaced, so that the kept memory stays in
+// Finds or makes the chunk after the current one, with room for `size`. If the next chunk
+// is too small, it is empty and is replaced, so that the kept memory stays in
 // proportion to the stack's limit.
 static fc_vm_chunk_t *next_chunk(fc_vm_stack_t *stack, size_t size) {
   fc_vm_chunk_t *current = stack->current;

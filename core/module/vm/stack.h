@@ -14,7 +14,7 @@
 typedef struct fc_vm_frame_t {
   struct fc_vm_frame_t *caller;
   const fc_vm_function_t *function;
-  int32_t *cells;  // a 64-bit value takes two, the first of them even
+  int32_t *cells;  // a 64-bit value is in two cells, the first of them even
   fc_vm_object_t **refs;
   // Where the caller continues: the registers for the results, and the code
   // after them. NULL in the first frame of a run.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ends a call that runs too long, because of its deadline, the cancel word, its fuel or
-// its budget. On workers.
+// Ends a call that runs too long: it is late, cancelled, out of fuel, or over its budget.
+// On workers.
 #include "module/vm/steps.h"
 
 #include "base/stop.h"

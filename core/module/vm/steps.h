@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A running interpreter, and the steps that it may make: after a number of them it
+// A running interpreter, and its steps: after a number of steps it
 // checks the clock and the cancel word. Included only by steps.c and, for interp.c, by
 // interp_calls.h.
 #ifndef FARCALL_CORE_MODULE_VM_STEPS_H_
@@ -18,8 +18,8 @@ typedef struct fc_vm_machine_t {
   fc_vm_context_t *context;
   fc_vm_invocation_t *invocation;
   fc_vm_frame_t *frame;  // of the running function
-  int64_t ticks;         // left until the next poll
-  uint64_t granted;      // ticks of the last grant
+  int64_t ticks;         // steps left until the next poll
+  uint64_t granted;      // ticks that were granted last
 } fc_vm_machine_t;
 
 static inline uint64_t fc_vm_ticks_per_poll(
@@ -29,7 +29,7 @@ static inline uint64_t fc_vm_ticks_per_poll(
 }
 
 // Grants the ticks that are left until the next check of the clock and the cancel word,
-// or until the fuel ends if that is earlier.
+// or until the fuel is used up, if that is earlier.
 static inline void fc_vm_grant_ticks(fc_vm_machine_t *m) {
   const fc_vm_invocation_t *invocation = m->invocation;
   const uint64_t most = fc_vm_ticks_per_poll(invocation);
@@ -49,10 +49,11 @@ static inline void fc_vm_spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
 // counts them as steps since the last poll.
 static inline void fc_vm_return_ticks(fc_vm_machine_t *m) {
   fc_vm_spend(m->invocation,
-              m->granted - (uint64_t)m->ticks);  // may be more than was granted
+              m->granted - (uint64_t)m->ticks);  // more than was granted is
+                                                 // possible
 }
 
-// Called when no ticks are left: grants new ones, or says why the call ends.
+// Called when no ticks are left: grants new ones, or fails and says why the call ends.
 __attribute__((cold)) fc_status_t fc_vm_poll(fc_vm_machine_t *m,
                                              fc_error_t *err) FC_MUST_CHECK;
 

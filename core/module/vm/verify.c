@@ -2,14 +2,14 @@
 //
 // The verifier. Walks over each function's code twice: first it checks each operand by
 // its letter in ops.def and marks where blocks begin, then it checks that every branch
-// goes to a mark. Called when a module is opened, before any of it runs.
+// goes to a mark. Called when a module is opened, before any code runs.
 //
 // The interpreter relies on this:
 // - instructions, lists and strings lie in the code; blocks begin with a marker and end
-//   with a terminator; a branch lands on a marker; code starts at an even address
+//   with a terminator; a branch goes to a marker; code starts at an even address
 // - registers exist, are of the right bank, and are even if they have 64 bits
-// - global, constant, type, function and import ordinals exist; direct globals lie in
-//   their bytes
+// - global, constant, type, function and import ordinals exist; globals with a fixed
+//   offset lie in the bytes of globals
 // - operands of calls and returns fit the calling convention one by one, and a
 //   function's arguments have registers
 //
@@ -24,7 +24,7 @@
 typedef struct verifier_t {
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
-  uint8_t *is_block;    // a bit for each byte of code
+  uint8_t *is_block;    // one bit for each byte of code
   bool moves_anywhere;  // from releases.def
 } verifier_t;
 
@@ -56,7 +56,7 @@ static fc_status_t check_cell(const verifier_t *v, uint32_t reg, char kind,
   return FC_OK;
 }
 
-// `may_move`: the MOVE bit has a meaning here.
+// Checks a ref register. `may_move`: the MOVE bit is allowed here.
 static fc_status_t check_ref(const verifier_t *v, uint32_t reg, bool may_move,
                              fc_error_t *err) {
   if (!(reg & FC_VM_REF_BIT)) return bad_register(err, reg, 'r', "is a value");
@@ -69,7 +69,8 @@ static fc_status_t check_ref(const verifier_t *v, uint32_t reg, bool may_move,
   return FC_OK;
 }
 
-// `kind` is the letter of a field in ops.def, or field_kind() of a convention's letter.
+// Checks a register. `kind` is the letter of a field in ops.def, or what field_kind()
+// returns for a convention's letter.
 static fc_status_t check_register(const verifier_t *v, uint32_t reg, char kind,
                                   bool may_move, fc_error_t *err) {
   switch (kind) {
@@ -84,7 +85,7 @@ static fc_status_t check_register(const verifier_t *v, uint32_t reg, char kind,
   }
 }
 
-// The letter of a field for a letter of a calling convention.
+// Returns the letter of ops.def for a letter of a calling convention.
 static char field_kind(char convention) {
   switch (convention) {
     case 'I':
@@ -101,7 +102,8 @@ static fc_status_t check_copies(const verifier_t *v, uint32_t pc,
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t *pair = v->function->code + pc + 4 * (size_t)i;
     uint32_t source = fc_load_u16(pair), target = fc_load_u16(pair + 2);
-    char kind = source & FC_VM_REF_BIT ? 'r' : 'i';  // 64 bits take two copies
+    char kind = source & FC_VM_REF_BIT ? 'r' : 'i';  // a 64-bit value has two
+                                                     // copies
     FC_TRY(check_register(v, source, kind, true, err));
     FC_TRY(check_register(v, target, kind, false, err));
   }
@@ -117,7 +119,7 @@ typedef struct match_t {
   const verifier_t *v;
   const fc_vm_field_t *list;
   bool may_move;
-  uint32_t next;  // entry of the list
+  uint32_t next;  // the next entry of the list
 } match_t;
 
 static fc_status_t match_one(match_t *m, char convention, fc_error_t *err) {
@@ -153,7 +155,8 @@ static fc_status_t match_plain(const verifier_t *v, fc_str_t half,
   return match_end(&m, err);
 }
 
-// `segments` has an entry for each item of the half. The entry of a span says
+// Compares a list of registers with one half of a convention that has spans. `segments`
+// has an entry for each item of the half. The entry of a span says
 // how often the span repeats; other entries are ignored.
 static fc_status_t match_spans(const verifier_t *v, fc_str_t half,
                                const fc_vm_field_t *segments,
@@ -294,7 +297,7 @@ static fc_status_t check_field(const verifier_t *v,
                            module->import_count, "import", err);
     case 'B':
       return check_copies(v, field->pc, field->count, err);
-    // check_instruction checks a call's or return's lists against its convention.
+    // The lists of calls and returns are compared with conventions in check_instruction.
     case '*':
       if (field->element == '?' && in->op->flow != FC_VM_FLOW_NEXT) {
         return FC_OK;
@@ -422,8 +425,8 @@ static fc_status_t walk_edges(const verifier_t *v, uint32_t *out_pc,
   return FC_OK;
 }
 
-// The arguments need registers even if the function never reads them, because a
-// caller writes them.
+// Checks that all arguments have registers, even those that the function never reads,
+// because a caller writes them.
 static fc_status_t check_arguments(const fc_vm_function_t *function,
                                    fc_error_t *err) {
   uint64_t cells, refs;
@@ -437,8 +440,8 @@ static fc_status_t check_arguments(const fc_vm_function_t *function,
                  cells, refs, function->cell_count, function->ref_count);
 }
 
-// Lists are aligned relative to the function's start, but the interpreter
-// aligns their addresses. The two agree if the start is even.
+// Checks that the code starts at an even address. Lists are aligned relative to the
+// function's start, but the interpreter aligns their addresses. So both are the same.
 static fc_status_t check_address(const fc_vm_function_t *function,
                                  fc_error_t *err) {
   if ((uintptr_t)function->code % 2 == 0) return FC_OK;

@@ -3,7 +3,7 @@
 // Reads the flatbuffer of a .vmfb into fc_vm_module_t (IREE
 // runtime/src/iree/schemas/bytecode_module_def.fbs). Called when a module is opened.
 // Strings and code stay where they were read: in the file, or in our copy of it
-// (`head`). The tables are allocated here.
+// (`head`). The tables of the module are allocated here.
 #include "module/vm/vmfb.h"
 
 #include <inttypes.h>
@@ -18,18 +18,18 @@
 
 #define DESCRIPTOR_SIZE 20
 #define FUNCTION_COUNT_MAX 65535u
-#define CELL_COUNT_MAX 0x7FFF  // a register names a cell in 15 bits,
-#define REF_COUNT_MAX 0x3FFF   // a ref in 14
+#define CELL_COUNT_MAX 0x7FFF  // the number of a cell has 15 bits
+#define REF_COUNT_MAX 0x3FFF   // the number of a ref has 14 bits
 #define GLOBAL_BYTES_MAX (64u << 20)
 #define GLOBAL_REFS_MAX (1u << 20)
-// A file can refer to the same bytes many times: to text, to code that functions share,
-// to a function that has many exports. Real files refer to each once. So the sizes of
-// all references are added up, and a file whose sum is larger than this is refused.
+// The most bytes that all references in a file may name together. A file can refer to the
+// same bytes many times: to text, to code that functions share, to a function that has
+// many exports. Real files refer to each once. `least` is allowed for a file of any size.
 #define REFERRED_MAX(least, size) ((uint64_t)(least) + 4 * (uint64_t)(size))
 #define TEXT_SIZE_MIN (1 << 20)
 #define CODE_SIZE_MIN (1 << 20)
-// The limit for exports, each of which gets a signature. An export counts about as many
-// bytes as it would take in a file whose exports share nothing.
+// The same limit for exports, each of which gets a signature. An export counts about as
+// many bytes as it would have in a file whose exports share nothing.
 #define EXPORTED_SIZE_MIN (64 << 10)
 #define EXPORT_SIZE 64
 #define VALUE_SIZE 16  // for each letter of a calling convention
@@ -40,7 +40,7 @@
   ((uint32_t)(FC_VM_REQUIRES_F32 | FC_VM_REQUIRES_F64 | FC_VM_REQUIRES_YIELD | \
               FC_VM_REQUIRES_UNWIND))
 
-// Slots of BytecodeModuleDef; a union takes two.
+// Numbers of the fields of BytecodeModuleDef; a union has two.
 enum {
   MODULE_NAME = 0,
   MODULE_VERSION = 1,
@@ -64,7 +64,8 @@ static fc_status_t invalid(fc_error_t *err, const char *what, uint32_t index,
                  problem);
 }
 
-// Names are written to JSON and logs, so they must be text.
+// True for text without NUL. Names must be text, because they are written to JSON and
+// logs.
 static bool is_text(fc_str_t text) {
   return fc_utf8_is_valid(text) &&
          (text.size == 0 || !memchr(text.data, '\0', text.size));
@@ -80,8 +81,8 @@ static fc_status_t read_name(const fc_fb_table_t *table, uint32_t id,
   return FC_OK;
 }
 
-// Reads a vector of tables, and allocates a zeroed array with `size` bytes for each of
-// its elements. The array is not NULL when the vector is empty.
+// Reads a vector of tables, and allocates a zeroed array with `size` bytes for each
+// table. The array is not NULL even if the vector is empty.
 static fc_status_t read_table_vector(fc_vm_module_t *module,
                                      const fc_fb_table_t *table, uint32_t id,
                                      const char *what, size_t size,
@@ -170,7 +171,7 @@ static fc_status_t read_cconv(const fc_fb_table_t *signature, const char *what,
 }
 
 // ---------------------------------------------------------------------------
-// The tables, in the order in which they depend on each other
+// Tables, in the order in which they depend on each other
 
 static fc_status_t read_head(fc_vm_module_t *module, const fc_fb_table_t *def,
                              fc_error_t *err) {
@@ -280,8 +281,8 @@ static bool is_elf(const uint8_t *data, size_t size) {
   return size >= sizeof magic && !memcmp(data, magic, sizeof magic);
 }
 
-// Adds a constant that lies outside the tables. With `file`, its first bytes
-// are read from there: reading them through the mapping would end the process
+// Adds a constant that lies outside the flatbuffer. With `file`, its first bytes
+// are read from the file: reading them through the mapping would end the process
 // if the file was cut short.
 static fc_status_t add_external(fc_vm_module_t *module, uint32_t index,
                                 const fc_vm_archive_t *archive,
@@ -324,9 +325,9 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (fc_fb_has(&table, 2)) {
       FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
                           &embedded, err));
-      // Kernels may write into constants. The bytes of this one lie among tables and
-      // code that were verified; in a hostile file they may even overlap them. So the
-      // constant is copied.
+      // Kernels may write into constants. This constant lies among tables and
+      // code that were verified; in a hostile file it may even overlap them. So it is
+      // copied.
       uint8_t *data = fc_arena_alloc(&module->arena, embedded.count + 1u, 64);
       if (!data) return fc_fail_memory(err);
       if (embedded.count) {
@@ -418,7 +419,7 @@ void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
   }
 }
 
-// Raises the register counts to what the arguments take: an argument that is
+// Raises the register counts to what the arguments need: an argument that is
 // never read may lie after the declared registers.
 static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
                              fc_error_t *err) {
@@ -428,7 +429,8 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
     return invalid(err, "function_signatures", index, "too many arguments");
   }
   if (function->cell_count < cells) function->cell_count = (uint16_t)cells;
-  // An assembler may count only the first cell of a 64-bit value in the last cells.
+  // An odd count is rounded up, because an assembler may count only the first of the two
+  // cells of a 64-bit value at the end.
   if (function->cell_count < CELL_COUNT_MAX) {
     function->cell_count = (uint16_t)((function->cell_count + 1) & ~1);
   }
@@ -436,7 +438,7 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
   return FC_OK;
 }
 
-// The bytes that an export of the function counts for, without its name; see
+// Returns how many bytes an export of the function counts, without its name; see
 // EXPORTED_SIZE_MIN.
 static uint64_t described_size(const fc_vm_function_t *function) {
   uint64_t size =
@@ -593,8 +595,9 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   return read_exports(module, &def, err);
 }
 
-// With `file`, which is not sealed, reads the file instead of `data`, because the file
-// could be written to meanwhile. If `file` is NULL, the bytes at `data` do not change.
+// Reads a module. If `file` is not NULL, the file is not sealed and could be written to
+// meanwhile, so the file is read instead of `data`. If `file` is NULL, the bytes at
+// `data` do not change.
 static fc_status_t create(const uint8_t *data, size_t size,
                           const fc_snapshot_t *file, fc_allocator_t allocator,
                           fc_vm_module_t **out_module, fc_error_t *err) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One .vmfb file as the interpreter sees it: types, imports, exports, functions
-// and constants, every index in range. Immutable; any thread. Bytecode is not
-// checked here (see verify.h).
+// and constants. All indices are in range. Immutable; any thread. Bytecode is
+// checked elsewhere (verify.h).
 #ifndef FARCALL_CORE_MODULE_VM_VMFB_H_
 #define FARCALL_CORE_MODULE_VM_VMFB_H_
 
@@ -29,7 +29,7 @@ typedef struct fc_vm_cconv_t {
 fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
 
-// Counts the registers that a function's arguments take. They fill each bank
+// Counts the registers that a function's arguments need. They fill each bank
 // from 0; a 64-bit value begins at an even cell.
 void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
                            uint64_t *out_refs);
@@ -48,10 +48,10 @@ typedef struct fc_vm_function_t {
   uint16_t ref_count;
   fc_vm_cconv_t cconv;
   fc_str_t cconv_text;
-  fc_str_t name;  // of the first export that leads here, else ""
+  fc_str_t name;  // of the first export of this function, else ""
   const fc_vm_attr_t *attrs;
   uint32_t attr_count;
-  uint64_t described_size;  // about how many bytes describe one export of it
+  uint64_t described_size;  // about how many bytes one export of it counts
 } fc_vm_function_t;
 
 typedef struct fc_vm_export_t {
@@ -83,7 +83,7 @@ typedef struct fc_vm_module_t {
   fc_allocator_t allocator;
   fc_str_t name;
   uint32_t version;
-  uint32_t bytecode_version;  // major << 16 | minor; of releases.def
+  uint32_t bytecode_version;  // major << 16 | minor; one of releases.def
   uint32_t requirements;
   const fc_vm_attr_t *attrs;
   uint32_t attr_count;
@@ -94,7 +94,7 @@ typedef struct fc_vm_module_t {
   fc_vm_import_t *imports;
   uint32_t import_count;
   fc_vm_export_t *exports;         // no two of one name
-  const fc_vm_export_t **by_name;  // the same, sorted by name
+  const fc_vm_export_t **by_name;  // the exports, sorted by name
   uint32_t export_count;
   fc_vm_function_t *functions;
   uint32_t function_count;
@@ -102,9 +102,11 @@ typedef struct fc_vm_module_t {
   uint32_t rodata_count;
   uint32_t global_bytes;
   uint32_t global_refs;
-  bool has_elf;      // a constant is an ELF file
-  uint8_t *head;     // our copy of all but the external constants, or NULL
-  fc_arena_t arena;  // of the arrays above, and of constants in the flatbuffer
+  bool has_elf;      // at least one constant is an ELF file
+  uint8_t *head;     // our copy of the file without the external constants, or
+                     // NULL
+  fc_arena_t arena;  // memory of the arrays above, and of constants in the
+                     // flatbuffer
 } fc_vm_module_t;
 
 // Reads the file; `data` is borrowed and must outlive the module. Fails with
@@ -114,10 +116,10 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_allocator_t allocator,
                                 fc_vm_module_t **out_module,
                                 fc_error_t *err) FC_MUST_CHECK;
-// fc_vm_module_create for a file, which must stay open. If the file is not sealed,
-// everything except the external constants is copied. Only the first four bytes of each
-// such constant are read. So a write to the file changes what the module computes, but
-// not what was verified. FC_CODE_MODULE_PATH when the file cannot be read.
+// Does the same as fc_vm_module_create for a file, which must stay open. If the file is
+// not sealed, everything except the external constants is copied. Only the first four
+// bytes of each such constant are read. So a write to the file changes what the module
+// computes, but not what was verified. FC_CODE_MODULE_PATH when the file cannot be read.
 fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
                               fc_allocator_t allocator,
                               fc_vm_module_t **out_module,
@@ -127,10 +129,10 @@ void fc_vm_module_destroy(fc_vm_module_t *module);
 static inline uint32_t fc_vm_module_major(const fc_vm_module_t *module) {
   return module->bytecode_version >> 16;
 }
-// The export of that name; NULL when there is none.
+// Finds the export of that name; NULL when there is none.
 const fc_vm_export_t *fc_vm_module_find(const fc_vm_module_t *module,
                                         fc_str_t name);
-// The attribute's value; if it occurs twice, the first one. "" when absent.
+// Returns the attribute's value; if it occurs twice, the first one. "" when absent.
 fc_str_t fc_vm_function_attr(const fc_vm_function_t *function, fc_str_t key);
 
 #endif  // FARCALL_CORE_MODULE_VM_VMFB_H_
