@@ -289,7 +289,7 @@ static void refuse(reader_t *reader, const item_t *item, const char *why) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// Refuses the function when a client cannot send this argument or get this result. A
+// Refuses the function when a client cannot send such an argument or get such a result. A
 // result of a dialect's type is allowed: the call fails only if the result is not null.
 static void check_callable(reader_t *reader, const item_t *item,
                            uint32_t node) {

@@ -236,9 +236,9 @@ static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                          rows, signature->dim_name_count);
 }
 
-// Says what is wrong with one state, without comparing it with other states; NULL if it
-// is valid. The next call gets the result as its argument, unchanged, so both must have
-// one type, except for dims.
+// Says what is wrong with one state, without comparing it with others; NULL if it is
+// valid. The result is passed on as the argument unchanged, so both must have one type,
+// except for dims.
 static const char *state_fault(const fc_signature_t *signature,
                                const fc_state_decl_t *state) {
   const bool in_place = state->result == FC_STATE_IN_PLACE;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls each bucket (a function for a number of rows) with rows in changing order. Each
-// row stands at each place, and for any two places there is a call with an unusual row at
-// one and a normal row at the other.
+// A bucket's rows are arranged in patterns. Each row stands at each place, and for any
+// two places there is a call with an unusual row at one and a normal row at the other.
 #include "module/prove.h"
 
 #include <math.h>
@@ -58,11 +57,11 @@ typedef struct prover_t {
   output_t *outputs;
   uint32_t output_count;
   uint8_t *which;  // by place: the row that stands there
-  uint8_t *copy;   // a dense copy of a result
+  uint8_t *copy;   // of a result
   size_t copy_size;
   size_t taken;  // bytes of rows and values
   uint64_t dice;
-  bool differs;  // some row differed, within the tolerance
+  bool differs;  // within the tolerance
   bool refuses[BESIDE_COUNT];
   char *verdict;
 } prover_t;

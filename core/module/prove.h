@@ -19,11 +19,12 @@ typedef struct fc_prove_t {
   const fc_function_t *function;
   void *instance;
   fc_frame_t *frame;
-  const fc_atomic_word_t *cancel;  // NULL: cannot be cancelled
+  const fc_atomic_word_t *cancel;  // NULL: none
   uint64_t deadline_ns;            // of all calls; 0: none
 } fc_prove_t;
 
-// True when the function has rows to test; for a module, when any of its functions has.
+// True when there is something to prove for the function, or for any function
+// of the module.
 bool fc_rows_may_batch(const fc_function_t *function);
 bool fc_module_has_rows(const fc_module_t *module);
 // Makes the verdict for FC_BATCH_ATTR (abi/print.h): "exact" or "approximate"; or "off: "

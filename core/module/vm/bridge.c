@@ -132,8 +132,8 @@ static fc_status_t refuse_value(const fc_value_t *value, fc_error_t *err) {
       value->kind == FC_VALUE_OPAQUE ? "an opaque reference" : "this value");
 }
 
-// What converting arguments needs: the heap for their memory, the loans of the caller's
-// memory, and the signature that describes the arguments.
+// What is needed to convert arguments: the heap for their memory, the loans of memory
+// that the caller lends, and the signature that describes the arguments.
 typedef struct in_t {
   fc_vm_heap_t *heap;
   fc_hal_loans_t *loans;
@@ -418,7 +418,7 @@ static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
   return FC_OK;
 }
 
-// Converts a result that is an object but not a list.
+// Converts a result that is an object, except a list.
 static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
                                  uint32_t node, fc_value_t *out,
                                  fc_error_t *err) {
