@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of decimal.h that are used rarely: Eisel-Lemire out of line, literals of
+// The rarely used parts of decimal.h: Eisel-Lemire out of line, literals of
 // more than 19 digits, and exact comparison by big integers of bounded size. Any thread.
 #include "json/decimal.h"
 
@@ -93,7 +93,8 @@ static cut_t cut_digits(const fc_decimal_t *decimal) {
   cut_t out = {0};
   const char *p = decimal->begin + decimal->negative;
   const char *dot = memchr(p, '.', (size_t)(decimal->end - p));
-  // The power of ten of the digit before `p`; it falls by one with each digit.
+  // The power of ten that belongs to the digit before `p`. Each further digit lowers it
+  // by one.
   int64_t power = decimal->exponent + (decimal->end - p) - (dot != NULL);
   int count = 0;
   out.exponent = power;
@@ -113,7 +114,7 @@ static cut_t cut_digits(const fc_decimal_t *decimal) {
   return out;
 }
 
-// The value of f64 or f32 bits below infinity, as mantissa * 2^*exponent.
+// Splits f64 or f32 bits below infinity: the value is the result times 2^*exponent.
 static uint64_t take_apart(uint64_t bits, fc_binary_t format, int *exponent) {
   int field = (int)(bits >> format.mantissa_bits);
   uint64_t hidden = UINT64_C(1) << format.mantissa_bits;
@@ -128,7 +129,7 @@ static uint64_t long_bits(const fc_decimal_t *decimal, fc_binary_t format) {
   if (!cut.more) return low;
   uint64_t high = fc_eisel_lemire(cut.digits + 1, cut.exponent, format);
   if (low == high) return low;
-  // The value lies between two neighbours. Its place relative to their midpoint decides.
+  // The value lies between two neighbours: compare it with the middle between them.
   int exponent;
   uint64_t mantissa = take_apart(low, format, &exponent);
   int order = fc_decimal_compare(decimal, 2 * mantissa + 1, exponent - 1);
@@ -169,8 +170,8 @@ static void big_multiply_add(big_t *big, uint64_t factor, uint64_t addend) {
   big->words[big->size++] = carry;
 }
 
-// Multiplies by 5^power. 10^power is 5^power times 2^power, and the caller
-// shifts by the power of two.
+// Multiplies by 5^power. To multiply by 10^power, which is 5^power times 2^power, the
+// caller also shifts.
 static void big_times_power_of_5(big_t *big, unsigned power) {
   static const uint64_t kFiveTo27 = 7450580596923828125u;
   for (; power >= 27; power -= 27) big_multiply_add(big, kFiveTo27, 0);
@@ -198,7 +199,7 @@ static int big_compare(const big_t *a, const big_t *b) {
 }
 
 // Reads up to DIGITS_MAX significant digits. *power is the power of ten of the
-// last digit read; *more is set when a digit that was not read is not 0.
+// last digit that was read; *more is set when a digit that was not read is not 0.
 static void big_read(big_t *big, const fc_decimal_t *decimal, int64_t *power,
                      bool *more) {
   const char *p = decimal->begin + decimal->negative;

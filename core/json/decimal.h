@@ -2,7 +2,7 @@
 //
 // Private to core/json: a decimal literal taken apart, and its correctly rounded value
 // as f64 or f32. number.c makes narrower formats. The scanning and the two usual
-// conversions are inline because they make up the loops over arrays. Any thread.
+// conversions are inline because the loops over arrays consist of them. Any thread.
 //
 // f64: Clinger's exact case, else Eisel-Lemire, which is proved to need no fallback for
 // up to 19 digits (Mushtak and Lemire, "Fast Number Parsing Without Fallback", 2023).
@@ -18,22 +18,22 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "words of text are read first byte lowest");
 
-// Forces inlining, which the compiler would not choose for functions this large. A call
-// of such a function costs as much as reading a number of an array, because of the
-// options that harden the code (cmake/Flags.cmake).
+// Forces inlining, which the compiler would not choose for functions this large. Without
+// it, a call costs as much as reading a number, because of the options that harden the
+// code (cmake/Flags.cmake).
 #define FC_INLINE static inline __attribute__((always_inline))
 
 // value = digits * 10^exponent
 typedef struct fc_decimal_t {
   uint64_t digits;   // mod 2^64 when there are more than 19
-  int64_t exponent;  // saturates far beyond any format
+  int64_t exponent;  // cut off far beyond any format's range
   bool negative;
   bool long_;         // more than 19 digits, counting leading zeros
   const char *begin;  // of the literal
   const char *end;    // of its digits, before an exponent
 } fc_decimal_t;
 
-// 10^e from e = FC_POWERS_LOW on, as 128 bits with the top bit set, the high
+// The powers 10^e, from e = FC_POWERS_LOW on, as 128 bits with the top bit set, the high
 // word first. Rounded down for e >= 0, up for e < 0.
 #define FC_POWERS_LOW (-342)
 #define FC_POWERS_HIGH 324
@@ -43,7 +43,7 @@ extern const double fc_f64_powers[23];
 
 FC_INLINE bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-// 1 for a minus, else 0. Computed without a comparison, because the compiler would merge
+// Returns 1 for a minus, else 0. There is no comparison, because the compiler would merge
 // its result into a register, and the processor would wait for that register's old value.
 FC_INLINE unsigned fc_minus(char c) {
   return (((unsigned)(unsigned char)c ^ '-') - 1) >> 31;
@@ -62,7 +62,7 @@ FC_INLINE uint64_t fc_nondigits(uint64_t word) {
   return ((values + 0x7676767676767676u) | values) & 0x8080808080808080u;
 }
 
-// Makes one number of eight digit values. The first (most significant) is in
+// Makes one number of eight digit values. The first digit (the most significant) is in
 // the low byte.
 FC_INLINE uint64_t fc_eight_digits(uint64_t values) {
   values = values * 10 + (values >> 8);
@@ -143,7 +143,7 @@ typedef struct fc_binary_t {
   int mantissa_bits;  // stored
   int bias;
   int infinity;   // the exponent field of infinity
-  int low, high;  // decimal exponents that can give a finite non-zero
+  int low, high;  // decimal exponents that can give a finite value but 0
   // The decimal exponents with which a 64-bit number can be a midpoint.
   int tie_low, tie_high;
 } fc_binary_t;
@@ -151,7 +151,7 @@ typedef struct fc_binary_t {
 static const fc_binary_t fc_binary_f64 = {52, 1023, 2047, -342, 308, -4, 23};
 static const fc_binary_t fc_binary_f32 = {23, 127, 255, -64, 38, -17, 10};
 
-// The bits of the value nearest to digits * 10^exponent. Inlined for each format.
+// Returns the bits of the value nearest to digits * 10^exponent. Inlined for each format.
 FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
                                    fc_binary_t format) {
   const int width = format.mantissa_bits;
@@ -187,7 +187,7 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
     mantissa = (mantissa + (mantissa & 1)) >> 1;
     return mantissa;  // a carry makes it the smallest normal
   }
-  // Rounding a half up is wrong only for an exact midpoint above an even value.
+  // Rounding a half up is wrong only for an exact midpoint after an even value.
   if (low <= 1 && e >= format.tie_low && e <= format.tie_high &&
       (mantissa & 3) == 1 && mantissa << shift == high) {
     mantissa &= ~UINT64_C(1);
@@ -202,7 +202,7 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
 // it is out of range.
 double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent);
 float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent);
-// The value nearest to a literal of any length, without its sign.
+// Return the value nearest to a literal of any length, without its sign.
 double fc_decimal_long_f64(const fc_decimal_t *decimal);
 float fc_decimal_long_f32(const fc_decimal_t *decimal);
 
@@ -211,7 +211,8 @@ FC_INLINE bool fc_decimal_is_simple(const fc_decimal_t *decimal) {
          (uint64_t)(decimal->exponent + 22) <= 44;
 }
 
-// digits and 10^|exponent| are both exact in f64, so one operation rounds once.
+// The value for a few digits and a small exponent: digits and 10^|exponent| are both
+// exact in f64, so one operation rounds once.
 FC_INLINE double fc_decimal_simple_f64(const fc_decimal_t *decimal) {
   double value = (double)(int64_t)decimal->digits;
   int64_t exponent = decimal->exponent;
@@ -246,7 +247,7 @@ FC_INLINE float fc_decimal_f32(const fc_decimal_t *decimal) {
   return decimal->negative ? -value : value;
 }
 
-// The sign of |literal| - mantissa * 2^exponent, computed exactly. The literal
+// Returns the sign of |literal| - mantissa * 2^exponent, computed exactly. The literal
 // is at most one order of magnitude outside f64's range, and mantissa < 2^55.
 int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
                        int exponent);

@@ -7,21 +7,21 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 
-// The value of four hex digits, which were checked before.
+// Returns the value of four hex digits, which were checked before.
 static inline uint32_t fc_json_unit_at(const char *p) {
   uint32_t unit = 0;
   for (int i = 0; i < 4; i++) unit = unit << 4 | (uint32_t)fc_hex_value(p[i]);
   return unit;
 }
 
-// Decodes the escape at *p of checked text (for a surrogate pair, both escapes) into
-// UTF-8 in `out`. If there is no escape at *p, copies the byte. Moves *p past what it
-// read, and returns how many bytes it wrote.
+// Decodes the escape at *p (both escapes of a surrogate pair) into UTF-8 in `out`. The
+// text was checked before. If there is no escape at *p, copies the byte. Moves *p past
+// what it read, and returns how many bytes it wrote.
 static inline size_t fc_json_decode_character(const char **p, char out[4]) {
   const char *here = *p;
   if (*here != '\\') {
     *p = here + 1;
-    out[0] = *here;  // any byte of a sequence
+    out[0] = *here;  // may be any byte of a UTF-8 sequence
     return 1;
   }
   static const char kEscapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t";

@@ -13,7 +13,7 @@
 // ---------------------------------------------------------------------------
 // Narrow floats
 
-// The sign of |literal| - |value|, where `value` (mantissa * 2^exponent) is the
+// Returns the sign of |literal| - |value|, where `value` (mantissa * 2^exponent) is the
 // f64 nearest to the literal.
 static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
                       int exponent) {
@@ -22,13 +22,14 @@ static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
   return exact ? 0 : fc_decimal_compare(decimal, mantissa, exponent);
 }
 
-// Rounds an f64, given as its bits without the sign, down to `format`. Returns
+// Rounds the bits of an f64 without its sign towards zero to `format`. Returns
 // where the f64 lies between the rounded value and the next one: -1 below the
 // middle, 0 in the middle, 1 above it.
 FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
                          uint64_t *out_bits) {
   *out_bits = 0;
-  if (FC_UNLIKELY(bits >> 52 == 0)) return -1;  // far below anything
+  if (FC_UNLIKELY(bits >> 52 == 0)) return -1;  // far below every value of the
+                                                // format
   uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
   int drop = 52 - format->mantissa_bits;
   int field = (int)(bits >> 52) - 1023 + format->bias;
@@ -44,7 +45,7 @@ FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
   return (rest > half) - (rest < half);
 }
 
-// Writes rounded bits with the sign. False when they are beyond the greatest finite
+// Writes rounded bits with the sign. False when they are more than the greatest finite
 // value.
 FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
                              const fc_float_format_t *format, uint16_t *out) {
@@ -55,7 +56,7 @@ FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
 }
 
 // Rounds a literal to a float type of at most 16 bits. False when the result is
-// beyond the greatest finite value.
+// more than the greatest finite value.
 static bool round_narrow(const fc_decimal_t *decimal,
                          const fc_float_format_t *format, uint16_t *out) {
   double value = fc_decimal_f64(decimal);
@@ -72,7 +73,8 @@ static bool round_narrow(const fc_decimal_t *decimal,
   return finish_narrow(kept + (order > 0), decimal->negative, format, out);
 }
 
-// `digits` may be 0 for a literal of more than 19 digits whose value is not 0.
+// True when the literal is 0. `digits` may also be 0 for a literal of more than 19 digits
+// that is not 0.
 static bool is_zero(const fc_decimal_t *decimal) {
   if (decimal->digits) return false;
   for (const char *p = decimal->begin; p < decimal->end; p++) {
@@ -109,7 +111,7 @@ static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
 // ---------------------------------------------------------------------------
 // Failing
 
-// The beginning of a literal, for messages: a literal can have megabytes.
+// Returns the beginning of a literal, for messages: a literal can have megabytes.
 static fc_str_t head(fc_str_t literal, const char **out_ellipsis) {
   const size_t limit = 40;
   *out_ellipsis = literal.size > limit ? "\xE2\x80\xA6" : "";
@@ -195,14 +197,15 @@ static fc_status_t fail_text(fc_str_t text, fc_dtype_t dtype, fc_error_t *err) {
 
 typedef enum whole_t { WHOLE, FRACTION, TOO_LARGE } whole_t;
 
-// The magnitude of an integer, exact up to 64 bits. A literal is also an integer if it
-// has a fraction of zeros, or an exponent that moves all its digits before the point.
+// Reads the magnitude of an integer, exact up to 64 bits. A literal is also an integer if
+// it has a fraction of zeros, or an exponent that moves all its digits before the point.
 static whole_t read_whole(const fc_decimal_t *decimal, uint64_t *out) {
   *out = decimal->digits;
   if (FC_LIKELY(!decimal->long_ && decimal->exponent == 0)) return WHOLE;
   const char *p = decimal->begin + decimal->negative;
   const char *dot = memchr(p, '.', (size_t)(decimal->end - p));
-  // The power of ten of the digit before `p`; it falls by one with each digit.
+  // The power of ten that belongs to the digit before `p`. Each further digit lowers it
+  // by one.
   int64_t power = decimal->exponent + (decimal->end - p) - (dot != NULL);
   bool fits = true;
   uint64_t value = 0;
@@ -309,7 +312,7 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // ---------------------------------------------------------------------------
 // Runs
 
-// Each reader takes one plain literal that ends before `end` and returns its end,
+// Each plain reader reads one plain literal that ends before `end` and returns its end,
 // or NULL if the literal is not plain. On processors with vectors the quick readers
 // below do most of the work, and the plain readers are not inlined into the loop.
 #if FC_VECTORS
@@ -463,7 +466,8 @@ DEFINE_QUICK_INTEGER(quick_u8, uint8_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u16, uint16_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u32, uint32_t, uint64_t, quick_u64)
 
-// For these types the vectors would save less than a twentieth of the time of a call.
+// For these types there are no quick readers: vectors would save less than a twentieth of
+// the time of a call.
 #define quick_f64(p, out) NULL
 #define quick_f16(p, out) NULL
 #define quick_bf16(p, out) NULL
@@ -483,10 +487,10 @@ FC_INLINE const char *skip_comma(const char *p, const char *end) {
 }
 
 // f32 are read in pairs, so that one vector computes both. At most the first 15 digits
-// of each are read.
+// of each f32 are read.
 #if FC_VECTORS
 // Removes digits after the point from a token, so that 15 digits remain. False: there
-// are too few digits after the point, or the remaining number would be below 10^12.
+// are too few digits after the point, or the remaining number is below 10^12.
 FC_INLINE bool shorten(fc_numeral_t *token) {
   if (token->count <= 15) return true;
   const unsigned excess = token->count - 15;
@@ -524,7 +528,8 @@ FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
   const __m128i mask = _mm_set_epi32(0, 0x1FFF0000, 0, 0x1FFF0000);
   const __m128i far =
       _mm_and_si128(_mm_sub_epi32(_mm_castpd_si128(values), near), mask);
-  // The mask is 0xF0F0 when only the upper halves of the lanes of `far` are 0.
+  // The mask is 0xF0F0 when the upper halves of the lanes of `far` are 0 and the lower
+  // halves are not.
   if (FC_UNLIKELY(_mm_movemask_epi8(_mm_cmpeq_epi32(far, zero)) != 0xF0F0 ||
                   _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(above, over),
                                                    zero)) != 0xFFFF)) {
@@ -535,8 +540,8 @@ FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
   return true;
 }
 
-// Reads the literal at `p`. If a comma follows it, and after the comma a literal
-// that begins before `high`, reads both. *out_count becomes the number of literals.
+// Reads the literal at `p`. If a comma follows it and then a literal that begins before
+// `high`, reads both. *out_count becomes the number of literals.
 FC_INLINE const char *quick_pair(const char *p, const char *high,
                                  const char *end, float out[2],
                                  size_t *out_count) {

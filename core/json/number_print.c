@@ -14,9 +14,10 @@
 
 FC_INLINE void store8(char *out, uint64_t word) { memcpy(out, &word, 8); }
 
-// The values of eight digits, the first in the low byte. value < 10^8. Each step splits
-// every lane n of the word in two: the quotient q by d stays in place, and the remainder
-// goes s bits above it. q + ((n - q * d) << s) is (n << s) - q * ((d << s) - 1).
+// Returns the eight digits of value < 10^8, one in each byte, the first in the low byte.
+// Each step splits every lane n of the word in two: the quotient q by d stays in place,
+// and the remainder goes s bits above it. q + ((n - q * d) << s) is (n << s) - q * ((d <<
+// s) - 1).
 FC_INLINE uint64_t eight_digits(uint64_t value) {
   uint64_t high = (value * 109951163) >> 40;  // / 10000
   uint64_t fours = (value << 32) - high * ((UINT64_C(10000) << 32) - 1);
@@ -34,7 +35,7 @@ FC_INLINE char *print_short(uint64_t value, char *out) {
   return out + 8 - skip;
 }
 
-// Prints value < 10^4 by the last two steps of eight_digits.
+// Prints value < 10^4 in the last two steps of eight_digits.
 FC_INLINE char *print_tiny(uint64_t value, char *out) {
   uint32_t hundreds = (uint32_t)(value * 10486) >> 20;
   uint32_t twos = (uint32_t)(value << 16) - hundreds * ((100 << 16) - 1);
@@ -89,13 +90,13 @@ static char *print_exponent(int exponent, char *out) {
 
 // Where the digits of a number in fixed notation go. kLayouts has one layout for each
 // value of `point`. If `point` is above 0, the decimal point stands after the first
-// `point` digits. Otherwise it stands before -`point` zeros and all digits.
+// `point` digits. Otherwise it stands before -`point` zeros, which are before all digits.
 typedef struct layout_t {
-  uint8_t digits;  // where they begin; "0.000" is before them
-  uint8_t dot;     // where the point is
-  uint8_t skip;    // digits before `tail`, at least 1
-  uint8_t tail;    // where the digits after those begin
-  uint8_t extra;   // characters beside the digits
+  uint8_t digits;  // offset of the first digit; "0.000" is before it
+  uint8_t dot;     // offset of the point
+  uint8_t skip;    // digits before those at `tail`, at least 1
+  uint8_t tail;    // offset of the digits that follow
+  uint8_t extra;   // number of characters that are not digits
   uint8_t unused[3];
 } layout_t;
 
@@ -168,15 +169,15 @@ static char *print_decimal(fc_shortest_t value, char *out) {
   return print_exponent(point - 1, out);
 }
 
-// How many of eight digit values (the first in the low byte) remain without the
+// Returns how many of eight digit values (the first in the low byte) remain without the
 // zeros at their end; 0 if all are 0.
 FC_INLINE unsigned significant(uint64_t values) {
   return (67 - (unsigned)__builtin_clzll(values << 4 | 1)) >> 3;
 }
 
 // Prints eight digits of a number that is not whole, without a branch. If `nine` is 1,
-// a 1 stands before them. All digits are stored in a row, beginning at the first one's
-// place. Then those after the point are stored again, one place further.
+// a digit 1 is printed before them. All digits are stored in a row, beginning at the
+// place of the first. Then those after the point are stored again, one place further.
 FC_INLINE char *print_eight(uint64_t values, unsigned nine, int point,
                             char *out) {
   layout_t layout = kLayouts[point - POINT_LOW];
@@ -189,11 +190,11 @@ FC_INLINE char *print_eight(uint64_t values, unsigned nine, int point,
   return out + layout.extra + nine + significant(values);
 }
 
-// The usual case of print_decimal, done faster: digits below 2 * 10^8. Numbers
-// that are whole, 10^8 or more, or need an exponent are left to print_decimal.
+// Prints the usual numbers faster than print_decimal: those with digits below 2 * 10^8.
+// Numbers that are whole, 10^8 or more, or need an exponent are left to print_decimal.
 FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
-  unsigned nine = value.digits >= e8;  // nine digits, the first is 1
+  unsigned nine = value.digits >= e8;  // there are nine digits, the first is 1
   uint64_t values = eight_digits(value.digits - (nine ? e8 : 0));
   unsigned zeros = (unsigned)__builtin_ctzll(values | nine) >> 3;
   int point = (int)(8 + nine - zeros) + value.exponent;
@@ -293,8 +294,8 @@ FC_INLINE char *print_f64(double number, char *out) {
   return print_rare_f64(bits, at);
 }
 
-// Prints a finite value that is 0 or positive. Mantissas of its format have at most 24
-// bits, including the hidden one.
+// Prints a finite value that is 0 or positive. `format` has at most 24 bits for
+// mantissas, with the hidden bit.
 static char *print_rare(uint32_t bits, const fc_float_format_t *format,
                         char *out) {
   const int mantissa_bits = format->mantissa_bits, bias = format->bias;
@@ -353,8 +354,8 @@ static char *print_f8(uint8_t bits, const fc_float_format_t *format,
   return print_rare(magnitude, format, out + negative);
 }
 
-// Prints 2^(bits - 127) as an f32. The shortest decimal that is read back in the
-// element's own type would be misleading: 20 for the scale 16.
+// Prints 2^(bits - 127) as an f32. The shortest decimal that is read back in f8E8M0FNU
+// itself would be misleading: 20 for the scale 16.
 static char *print_e8m0(uint8_t bits, char *out) {
   if (bits == fc_float_formats[FC_DTYPE_F8E8M0FNU].nan) {
     return print_special(true, false, out);
@@ -403,7 +404,8 @@ static char *print_c128(c128_t value, char *out) {
   return out;
 }
 
-// Elements need not be aligned, so they are copied by memcpy and never cast.
+// Defines a function that prints a run of elements. Elements need not be aligned, so they
+// are copied by memcpy and never cast.
 #define DEFINE_RUN(name, type, print)                                     \
   static char *name(const char *elements, ptrdiff_t stride, size_t count, \
                     char *out) {                                          \
@@ -433,7 +435,7 @@ DEFINE_RUN(run_c128, c128_t, print_c128)
 DEFINE_RUN(run_each_f32, float, print_f32)
 
 #if FC_VECTORS
-// Not inlined, because print_eight prints most elements.
+// Prints one number. Not inlined, because print_eight prints most elements.
 static __attribute__((noinline)) char *print_alone(float number, char *out) {
   return print_f32(number, out);
 }
@@ -461,7 +463,7 @@ static __attribute__((noinline)) char *run_quads(const char *elements,
   fc_quad_t quad;
   for (; count > 4; count -= 4, elements += 4 * stride) {
     const unsigned usual = fc_quad_digits(elements, stride, &quad);
-    if (!usual) {  // most often whole numbers
+    if (!usual) {  // most of these are whole numbers
       out = run_each_f32(elements, stride, 4, out);
       *out++ = ',';
       continue;
@@ -474,7 +476,8 @@ static __attribute__((noinline)) char *run_quads(const char *elements,
   return run_each_f32(elements, stride, count, out);
 }
 
-// Hardening clears a quad on the stack, which costs as much as a few numbers.
+// Prints f32. For few elements no quad is used, because the compiler's hardening clears
+// it on the stack, which costs as much as a few numbers.
 static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
                      char *out) {
   return count > 4 ? run_quads(elements, stride, count, out)
@@ -487,8 +490,8 @@ static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
 typedef char *(*run_t)(const char *elements, ptrdiff_t stride, size_t count,
                        char *out);
 
-// Prints integers of odd widths and floats of at most 8 bits. Only the low bits of such
-// an element count.
+// Prints integers of odd widths and floats of at most 8 bits. The bits above the width of
+// such an element are ignored.
 static __attribute__((noinline)) char *run_narrow(
     const fc_dtype_info_t *info, const fc_float_format_t *format,
     const char *elements, ptrdiff_t stride, size_t count, char *out) {

@@ -7,8 +7,8 @@
 
 #include "json/decimal.h"
 
-// How many bytes from `p` on are ASCII and need no escape. The result may be too low:
-// eight bytes are checked at a time, so the last seven before `end` may not count.
+// Returns how many bytes from `p` on are ASCII and need no escape. The result may be too
+// low: eight bytes are checked at a time, so the last seven before `end` may not count.
 FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
   const uint64_t ones = UINT64_C(0x0101010101010101);
   const uint64_t high = UINT64_C(0x8080808080808080);
@@ -18,8 +18,8 @@ FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
     uint64_t quote = word ^ (ones * '"');
     uint64_t slash = word ^ (ones * '\\');
     // A quote, a backslash, a control character or a byte that is not ASCII ends the
-    // part. Its bit 7 is set in `found`. Bits above the lowest one that is set are not
-    // reliable, because a subtraction borrows from the next byte: only the lowest counts.
+    // part: its bit 7 is set in `found`. Only the lowest set bit is
+    // reliable, because a subtraction may borrow from the next byte.
     uint64_t found =
         ((word - ones * 0x20) | (quote - ones) | (slash - ones) | word) & high;
     if (found)

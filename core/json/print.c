@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes documents from a format: see writer.h. A format is a literal of our own, so
-// what it may not contain is asserted.
+// Writes documents from a format (writer.h). A format is a literal of our own, so
+// what it must not contain is asserted.
 #include "json/writer.h"
 
-// A va_list may be an array, and the address of such a parameter has another
-// type. In a struct it can be passed by its address.
+// A va_list in a struct, so that its address can be passed: a va_list may be an array,
+// and the address of a parameter that is an array has another type.
 typedef struct arguments_t {
   va_list list;
 } arguments_t;

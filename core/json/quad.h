@@ -39,8 +39,8 @@ FC_INLINE const fc_quad_scale_t *fc_quad_scale(uint32_t bits) {
   return &fc_quad_scales[bits >> 23 & 0xFF];
 }
 
-// The digits of two values as integers, in the low half. Both mantissas must be in the
-// low half, too.
+// Returns the digits of two values as integers, in the low half. Both mantissas must be
+// in the low half, too.
 FC_INLINE __m128i fc_quad_pair(__m128i mantissas, const uint32_t bits[2]) {
   const __m128d sign = _mm_set1_pd(-0.0);
   const __m128d step = _mm_loadh_pd(_mm_load_sd(&fc_quad_scale(bits[0])->step),
@@ -55,8 +55,8 @@ FC_INLINE __m128i fc_quad_pair(__m128i mantissas, const uint32_t bits[2]) {
       _mm_or_pd(_mm_and_pd(near, multiple), _mm_andnot_pd(near, x)));
 }
 
-// The digit values of two integers below 10^8, which are in the low halves of 64-bit
-// lanes. Each step splits every lane in two: the quotient stays in place, and the
+// Splits two integers below 10^8, in the low halves of 64-bit lanes, into digit values.
+// Each step splits every lane in two: the quotient stays in place, and the
 // remainder goes above it.
 FC_INLINE __m128i fc_quad_eights(__m128i values) {
   // values / 10000 for all 32-bit values

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Schubfach. Both widths use the same steps; the narrow one needs only the high
-// word of the power. Values are held times four, so that the borders of the
-// rounding interval are whole. The lowest bit of a product is set if it is
+// word of the power. Values are multiplied by four, so that the borders of the
+// rounding interval are whole. The lowest bit of a product is set if the product is
 // inexact, so that comparisons are right.
 #include "json/shortest.h"
 
 #include "json/quad.h"
 
 // ---------------------------------------------------------------------------
-// Four at a time
+// Four f32 at a time (quad.h)
 
 #if FC_VECTORS
 // The exponent field of 2^-n * m is 150 - n.
@@ -34,10 +34,11 @@ const fc_quad_scale_t fc_quad_scales[256] = {
 // floor(log10(3/4 * 2^e))
 static int log10_pow2_below(int e) { return (e * 1262611 - 524031) >> 22; }
 
-// Chooses the decimal. The first pair of candidates are the two multiples of 10^(k +
-// 1) around the value, which are one digit shorter; the second are s * 10^k and (s +
-// 1) * 10^k. If exactly one of a pair lies inside [lower, upper], it is chosen.
-// Otherwise the one of the second pair that is nearest to the value is chosen.
+// Chooses the decimal from two pairs of candidates. The first pair are the two multiples
+// of 10^(k + 1) around the value, which are one digit shorter; the second pair are s *
+// 10^k and (s + 1) * 10^k. If exactly one of a pair lies inside [lower, upper], it is
+// chosen. Otherwise the candidate of the second pair that is nearest to the value is
+// chosen.
 static inline fc_shortest_t choose(uint64_t lower, uint64_t value,
                                    uint64_t upper, int k) {
   uint64_t s = value / 4;
@@ -70,7 +71,8 @@ fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
   int h = exponent + fc_log2_pow10(-k) + 1;
   const uint64_t *power = fc_powers_of_ten[-k - FC_POWERS_LOW];
   uint64_t high = power[0], low = power[1];
-  if (-k > POWER_EXACT_HIGH) high += ++low == 0;  // round the table's floor up
+  if (-k > POWER_EXACT_HIGH) high += ++low == 0;  // rounds up, because the
+                                                  // table is rounded down
   uint64_t lower = scale_wide(high, low, (4 * mantissa - 2 + step_below) << h);
   uint64_t value = scale_wide(high, low, 4 * mantissa << h);
   uint64_t upper = scale_wide(high, low, (4 * mantissa + 2) << h);

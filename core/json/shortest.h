@@ -2,7 +2,7 @@
 //
 // Private to core/json: finds the shortest decimals that are read back as a given
 // binary float, and of these the one nearest to it. The usual case is inline, because
-// it makes up the loops over arrays. Values close to a tie, powers of two and
+// the loops over arrays consist of it. Values close to a tie, powers of two and
 // subnormals are left to Schubfach (Raffaello Giulietti, "The Schubfach way to render
 // doubles", 2020). Any thread.
 //
@@ -26,13 +26,13 @@ typedef struct fc_shortest_t {
   int exponent;
 } fc_shortest_t;
 
-// The shortest decimal of any mantissa * 2^exponent that is not 0. `step_below`: the
-// value is a power of two above the smallest normal, so that the next value below is
-// half as far away as the one above. `ties`: a decimal halfway to a neighbour is read
-// back as this value.
+// Finds the shortest decimal of any mantissa * 2^exponent that is not 0. `step_below`:
+// the value is a power of two above the smallest normal, so that the next value below is
+// half as far away as the next value above. `ties`: a decimal halfway to a neighbour is
+// read back as this value.
 fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
                                bool ties);
-// fc_shortest_wide for mantissas of up to 24 bits and exponents of f32.
+// Does the same as fc_shortest_wide for mantissas of up to 24 bits and exponents of f32.
 fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
                                  bool step_below, bool ties);
 
@@ -40,8 +40,9 @@ fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
 FC_INLINE int fc_log10_pow2(int e) { return (e * 1262611) >> 22; }
 FC_INLINE int fc_log2_pow10(int e) { return (e * 1741647) >> 19; }
 
-// x = whole + fraction / 2^64; `half` is d / 2 in units of 2^-60. The error of the
-// fraction is less than `error`, in units of 2^-64. False if that error could matter.
+// Chooses the digits for x = whole + fraction / 2^64. `half` is d / 2 in units of 2^-60.
+// The error of the fraction is less than `error`, in units of 2^-64. False if that error
+// could matter.
 FC_INLINE bool fc_shortest_choose(uint64_t whole, uint64_t fraction,
                                   uint64_t half, uint64_t error,
                                   uint64_t *out_digits) {

@@ -21,13 +21,14 @@
 
 #if FC_VECTORS
 
-// A literal that was found, and where its digits are.
+// A literal that was found, and how many digits it has.
 typedef struct fc_numeral_t {
-  const char *end;    // behind the last digit and the point
-  unsigned count;     // of digits; no size_t, which GCC 12 would keep in memory
-  unsigned fraction;  // of digits behind the point
+  const char *end;    // after the last digit and the point
+  unsigned count;     // of digits; not size_t, which GCC 12 would keep in
+                      // memory
+  unsigned fraction;  // number of digits after the point
   unsigned negative;  // 1 or 0
-  bool long_;  // 16 characters or more, and up to 19 digits; else up to 15
+  bool long_;  // 16 characters or more, up to 19 digits; else up to 15 digits
 } fc_numeral_t;
 
 extern const uint8_t fc_token_masks[64];      // the upper half is 0xFF
@@ -35,14 +36,14 @@ extern const double fc_signed_powers[2][16];  // 10^e and -10^e
 
 FC_INLINE __m128i fc_token_load(const void *p) { return _mm_loadu_si128(p); }
 
-// A mask whose last `count` bytes are set: no byte if `count` is negative, all
+// Returns a mask whose last `count` bytes are set: none if `count` is negative, all
 // if it is above 16.
 FC_INLINE __m128i fc_token_mask(ptrdiff_t count) {
   return fc_token_load(fc_token_masks + 16 + count);
 }
 
-// Bit i of the result tells whether character i of the 16 is a digit. In the
-// result of fc_token_find it tells whether the character is `c`.
+// fc_token_digits: bit i of the result tells whether character i of the 16 is a digit.
+// fc_token_find: bit i tells whether the character is `c`.
 FC_INLINE unsigned fc_token_digits(__m128i text) {
   // '0' becomes the least signed value, '9' the tenth.
   __m128i shifted = _mm_add_epi8(text, _mm_set1_epi8((char)(0x80 - '0')));
@@ -54,9 +55,8 @@ FC_INLINE unsigned fc_token_find(__m128i text, char c) {
   return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(c)));
 }
 
-// The values of the digits before `end`. The point, after which the last
-// `fraction` digits stand, is left out. Only the last `count` values are kept;
-// the others are 0.
+// Returns the values of the digits before `end`, without the point, which stands before
+// the last `fraction` digits. Only the last `count` values are kept; the others are 0.
 FC_INLINE __m128i fc_token_gather(const char *end, ptrdiff_t fraction,
                                   ptrdiff_t count) {
   __m128i behind = fc_token_mask(fraction);
@@ -67,7 +67,7 @@ FC_INLINE __m128i fc_token_gather(const char *end, ptrdiff_t fraction,
                        fc_token_mask(count));
 }
 
-// The values of the last 16 digits of a token.
+// Returns the values of the last 16 digits of a token.
 FC_INLINE __m128i fc_token_values(const fc_numeral_t *token) {
   return fc_token_gather(token->end, (ptrdiff_t)token->fraction,
                          (ptrdiff_t)token->count);
@@ -87,7 +87,7 @@ FC_INLINE __m128i fc_token_eights(__m128i fours, __m128i more) {
                         _mm_set1_epi32(1 << 16 | 10000));
 }
 
-// The number that the digits form.
+// Returns the number that a token's digits form.
 FC_INLINE uint64_t fc_token_value(const fc_numeral_t *token) {
   __m128i fours = fc_token_fours(fc_token_values(token));
   uint64_t both = (uint64_t)_mm_cvtsi128_si64(fc_token_eights(fours, fours));
@@ -106,7 +106,7 @@ FC_INLINE uint64_t fc_token_value(const fc_numeral_t *token) {
 }
 
 // Finds the number at `p` and returns its end; the caller checks the text after it.
-// NULL: there is no number, or it is too long for this function. Without `point` a
+// NULL: there is no number, or it is too long for this function. Without `point`, a
 // point ends the number.
 FC_INLINE const char *fc_token_scan(const char *p, bool point,
                                     fc_numeral_t *out) {
@@ -121,10 +121,11 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
     digits |= fc_token_digits(more) << 16;
     if (point) dots |= fc_token_find(more, '.') << 16;
   }
-  dots &= 0 - dots;  // only the first; a second one ends the number
+  dots &= 0 - dots;  // only the first point; a second one ends the number
   unsigned stop = ~(digits | dots | minus);
   if (is_long && (stop == 0 || (stop & 0xFFFF))) return NULL;
-  dots &= stop ^ (stop - 1);  // none, if the first stands behind the end
+  dots &= stop ^ (stop - 1);  // none, if the first point stands after the
+                              // number's end
   // The first character must be a digit, a digit must follow the point, and no
   // digit may follow a leading 0.
   unsigned first = 1 + minus;
@@ -144,7 +145,7 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
   return p + size;
 }
 
-// Bit masks for 32 characters.
+// These return a bit for each of 32 characters.
 FC_INLINE unsigned fc_token_both(unsigned low, unsigned high) {
   return low | high << 16;
 }
@@ -154,11 +155,11 @@ FC_INLINE unsigned fc_token_ends(__m128i text) {
                    _mm_cmpeq_epi8(text, _mm_set1_epi8(']'))));
 }
 
-// Finds two literals of up to 15 digits, all in the 32 characters at `p`: between them
-// a comma and perhaps a blank, after the second a comma or bracket. NULL: the text is
-// different. The caller checks that the digits are digits. Returns the end of the
-// second literal, which depends only on commas and brackets. So the processor can
-// continue there before it has decoded the literals.
+// Finds two literals of up to 15 digits, all in the 32 characters at `p`. Between them
+// there must be a comma and perhaps a blank, and after the second a comma or bracket.
+// NULL: the text has another form. The caller checks that the digits are digits. Returns
+// the end of the second literal, which depends only on commas and brackets. So the
+// processor can continue there before it has decoded the literals.
 FC_INLINE const char *fc_token_scan_two(const char *p, fc_numeral_t *out_first,
                                         fc_numeral_t *out_second) {
   const __m128i text = fc_token_load(p), more = fc_token_load(p + 16);

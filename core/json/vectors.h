@@ -2,8 +2,8 @@
 //
 // Private to core/json: vectors of 16 bytes, in the operations of SSE2, which every
 // x86-64 has. On AArch64 the few operations that token.h, quad.h and number.c use are
-// made of NEON's, under the same names. FC_VECTORS is 0 on other processors; there
-// decimal.h and shortest.h do all the work. Any thread.
+// made from NEON operations, under the same names. FC_VECTORS is 0 on other processors;
+// there decimal.h and shortest.h do all the work. Any thread.
 #ifndef FARCALL_JSON_VECTORS_H_
 #define FARCALL_JSON_VECTORS_H_
 
@@ -21,7 +21,7 @@ typedef uint8x16_t __m128i;
 typedef float32x4_t __m128;
 typedef float64x2_t __m128d;
 
-// Conversions to integers of a width, and back.
+// These convert bytes to lanes of a width, and back.
 #define U16(v) vreinterpretq_u16_u8(v)
 #define U32(v) vreinterpretq_u32_u8(v)
 #define U64(v) vreinterpretq_u64_u8(v)
@@ -100,7 +100,7 @@ FC_INLINE __m128i _mm_packs_epi32(__m128i a, __m128i b) {
   return OF_S16(vqmovn_high_s32(vqmovn_s32(S32(a)), S32(b)));
 }
 
-// Shifts, by constants.
+// Shifts by constants.
 #define _mm_slli_epi16(v, n) \
   vreinterpretq_u8_u16(vshlq_n_u16(vreinterpretq_u16_u8(v), n))
 #define _mm_slli_epi32(v, n) \

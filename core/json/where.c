@@ -15,7 +15,7 @@ fc_status_t fc_json_fail_at(const fc_json_reader_t *reader, const char *at,
   return fc_json_locate(reader, status, err);
 }
 
-// The text at `at` as messages show it: up to 12 letters, or one character.
+// Copies the text at `at` for a message: up to 12 letters, or one character.
 static const char *show(const fc_json_reader_t *reader, const char *at,
                         char out[48]) {
   const char *end = at;
@@ -80,7 +80,7 @@ fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
 
 typedef struct pointer_t {
   char *at;
-  char *end;  // of the room, the terminator's byte excluded
+  char *end;  // of the room, without the byte for the terminator
   bool full;
 } pointer_t;
 
@@ -95,7 +95,7 @@ static void append(pointer_t *pointer, const char *piece, size_t size) {
   pointer->at += size;
 }
 
-// Appends a key, each character as one piece, so that a cut keeps whole characters.
+// Appends a key. Each character is one piece, so that a cut keeps whole characters.
 // U+0000 would end the C string, so it stays an escape.
 static void append_key(pointer_t *pointer, fc_str_t key) {
   const char *p = key.data, *end = p + key.size;

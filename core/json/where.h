@@ -6,7 +6,7 @@
 
 #include "json/reader.h"
 
-// The reader's state, named after what may come next.
+// The reader's states. A name tells what may come next.
 enum {
   FC_JSON_AT_VALUE,        // a value
   FC_JSON_AT_FIRST_VALUE,  // a value or ]

@@ -129,7 +129,7 @@ static const uint8_t kBase64Values[256] = {
 };
 // clang-format on
 
-// The value of a base64 character; above 63 for other characters.
+// Returns the value of a base64 character; above 63 for other characters.
 static inline uint32_t base64_value(char c) {
   return (uint32_t)kBase64Values[(unsigned char)c] - 1;
 }
@@ -285,8 +285,8 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
     return fc_json_write_element(sink, dtype, data, int_strings, err);
   }
   // The distance in bytes to the next element of each dim. Unsigned, because in
-  // an array without elements the product of the other dims may overflow; the
-  // steps of such an array are set to 0 below.
+  // an array without elements the product of the other dims may overflow; for
+  // such an array the distances are set to 0 below.
   const size_t element_size = fc_dtype_size(dtype);
   ptrdiff_t steps[FC_RANK_MAX];
   size_t dense = element_size;

@@ -40,7 +40,7 @@ fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
                                   fc_error_t *err);
 // Writes nested arrays, `rank` deep; for rank 0 only the element. `strides` count
 // elements, NULL means dense row-major; `data` is the address of element (0,…,0). `rank`
-// is at most FC_RANK_MAX. A dim of 0 contains no arrays: shape (2, 0, 3) is [[],[]].
+// is at most FC_RANK_MAX. A dim of 0 contains no arrays: shape (2, 0, 3) gives [[],[]].
 fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
                                 const int64_t *shape, const int64_t *strides,
                                 const void *data, bool int_strings,

@@ -28,7 +28,7 @@ enum {
 typedef struct feature_t {
   const char *name;
   int bit;
-  uint32_t leaf;  // of CPUID; on AArch64, which word of getauxval
+  uint32_t leaf;  // the leaf of CPUID; on AArch64, the word of getauxval
   uint32_t subleaf;
   int reg;
   int reg_bit;
@@ -47,7 +47,7 @@ static const feature_t kFeatures[] = {
 #include "kernels/cpu_aarch64.def"
 #undef FC_CPU
 #endif
-    {.name = NULL},  // the end
+    {.name = NULL},  // marks the end
 };
 
 typedef struct level_t {
@@ -64,7 +64,7 @@ static const level_t kLevels[] = {
     {.name = NULL},
 };
 
-// Names that have a meaning on another architecture; some have one on this one, too.
+// Names that are features of another architecture. Some are features of this one, too.
 static const char *const kForeign[] = {
 #define FC_CPU(name, ...) name,
 #if !defined(__x86_64__)
@@ -79,7 +79,7 @@ static const char *const kForeign[] = {
 #undef FC_CPU
 };
 
-// In word 7, which executables do not read, every row of the table has a bit of
+// Word 7, which executables do not read. In it every row of the table has a bit of
 // its own, because some rows have no bit in word 0.
 #define EXTRA_WORD (FC_CPU_WORDS - 1)
 #define FEATURE_COUNT (FC_ARRAY_COUNT(kFeatures) - 1)
@@ -87,7 +87,7 @@ _Static_assert(FEATURE_COUNT <= 64, "one word of rows");
 
 // Features that this build treats as missing, separated by commas
 // (FARCALL_HIDE_CPU_FEATURES of CMake). So tests can run as on a machine whose
-// hypervisor hides these features.
+// processor does not have them.
 #ifndef FC_CPU_HIDDEN
 #define FC_CPU_HIDDEN ""
 #endif
@@ -129,7 +129,8 @@ void fc_cpu_denormals_restore(uint64_t state) { _mm_setcsr((unsigned)state); }
 
 static uint64_t saved_state(void) { return 0; }
 
-// The system lists a feature only if it saves the registers that the feature needs.
+// True when the feature is there: the system lists a feature only if it also saves the
+// registers that the feature needs.
 static bool is_there(const feature_t *feature, uint64_t state) {
   (void)state;
   return getauxval(feature->leaf) >> feature->reg_bit & 1;
@@ -166,7 +167,7 @@ void fc_cpu_denormals_restore(uint64_t state) { (void)state; }
 // ---------------------------------------------------------------------------
 // Features by name
 
-// The row of the feature; FEATURE_COUNT when no feature has this name.
+// Finds the row of the feature; FEATURE_COUNT when no feature has this name.
 static size_t find_feature(fc_str_t name) {
   size_t i = 0;
   while (i < FEATURE_COUNT && !fc_str_equal(fc_str(kFeatures[i].name), name)) {
@@ -226,9 +227,9 @@ fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name) {
   return answer == FC_CPU_UNKNOWN && is_foreign(name) ? FC_CPU_NO : answer;
 }
 
-// The features that a list asks for. If a name is repeated, its last mention
+// Returns the features that a list requires. If a name is repeated, its last mention
 // counts, as for LLVM: iree-compile lists the features of the processor's model
-// and then, with '-', those that its own machine lacks.
+// and then, with '-', those that its own machine does not have.
 static uint64_t wanted_features(fc_str_t features) {
   uint64_t wanted = 0;
   while (features.size) {

@@ -10,9 +10,9 @@
 #define FC_CPU_WORDS 8
 
 typedef struct fc_cpu_t {
-  // Executables get word 0: it has a bit for each feature, by the numbers of
-  // IREE's schemas/cpu_feature_bits.inl. Only the functions below use the last
-  // word; the others are 0.
+  // Word 0 has a bit for each feature, by the numbers of IREE's
+  // schemas/cpu_feature_bits.inl; executables are given it. Only the functions below use
+  // the last word; the others are 0.
   uint64_t words[FC_CPU_WORDS];
 } fc_cpu_t;
 
@@ -26,7 +26,7 @@ typedef enum fc_cpu_answer_t {
   FC_CPU_UNKNOWN,  // no feature of that name is known here
 } fc_cpu_answer_t;
 
-// `name` is LLVM's name: "avx512f", "fma".
+// Tells whether the processor has the feature of LLVM's name `name`: "avx512f", "fma".
 fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
 
 // True when features have names on this architecture: on x86-64 and AArch64.
@@ -35,9 +35,9 @@ extern const bool fc_cpu_has_names;
 // ("x86-64-v3", cpu_level.def). NO for a name that only another architecture has.
 fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name);
 
-// Checks a target feature list ("+avx2,-sse4a,+fma"). A feature is wanted if its last
+// Checks a target feature list ("+avx2,-sse4a,+fma"). A feature is required if its last
 // mention has a '+'. Unknown names pass. The message of FC_CODE_CPU_FEATURES lists the
-// wanted features that are missing, as far as it has room, and says how to compile
+// required features that are missing, as far as it has room, and says how to compile
 // instead.
 fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
                          fc_error_t *err);

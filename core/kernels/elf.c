@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loader behind elf.h. The compiler emits (in 113 files that were examined)
-// three PT_LOAD segments (R, RX, RW) on pages of their own, only RELATIVE
+// Loads the files that elf.h describes. The compiler emits (in 113 files that were
+// examined) three PT_LOAD segments (R, RX, RW) on pages of their own, only RELATIVE
 // relocations, DT_HASH, and no constructors. The loader accepts a little more,
 // but nothing that would run code or need another library while loading.
 #include "kernels/elf.h"
@@ -15,14 +15,14 @@
 #define SPAN_MAX ((size_t)1 << 30)
 
 typedef struct segment_t {
-  size_t address;  // p_vaddr of the file: counts from the start of the mapping
+  size_t address;  // p_vaddr of the file: an offset in the mapping
   size_t size;     // in memory
   size_t file_offset;
   size_t file_size;
   int protection;
 } segment_t;
 
-// A table found through the dynamic section, by address and size in bytes.
+// A table that the dynamic section names, with its address and its size in bytes.
 typedef struct table_t {
   size_t address;
   size_t size;
@@ -192,8 +192,8 @@ static fc_status_t protect_segments(fc_elf_t *elf, fc_error_t *err) {
                          segment->address + segment->size, segment->protection,
                          err));
   }
-  // The range that only relocations write becomes read-only, up to the end of its last
-  // whole page.
+  // The range that is only written by relocations becomes read-only, up to the end of its
+  // last whole page.
   const size_t begin = page_floor(elf->relro.address, page);
   const size_t end = page_floor(elf->relro.address + elf->relro.size, page);
   return protect_range(elf, begin, end, PROT_READ, err);
@@ -227,8 +227,8 @@ static fc_status_t check_table(const fc_elf_t *elf, const table_t *table,
   return refuse(err, table->address, what);
 }
 
-// A table that is read while relocations are applied, or afterwards, must lie where
-// relocations cannot write. Otherwise a relocation could change it after the check.
+// Checks that relocations cannot write to a table that is read while they are applied, or
+// afterwards. Otherwise a relocation could change the table after it was checked.
 static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
                                   const char *what, fc_error_t *err) {
   if (!table->size ||
@@ -240,7 +240,7 @@ static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
 
 typedef struct dynamic_t {
   size_t hash;
-  bool foreign;  // an entry asks for something this loader lacks
+  bool foreign;  // an entry needs something that this loader does not do
 } dynamic_t;
 
 static void read_entry(fc_elf_t *elf, const Elf64_Dyn *entry,
@@ -393,7 +393,7 @@ static fc_status_t relocated_value(const fc_elf_t *elf, const Elf64_Rela *row,
     offset = symbol_at(elf, index).st_value;
     if (type == FC_ELF_RELOC_ABSOLUTE) offset += (uint64_t)row->r_addend;
   }
-  // One past the end is a valid address, for example of an empty table.
+  // One past the end is a valid address, for example the address of an empty table.
   if (offset > elf->span) return refuse(err, at, "relocation leaves the image");
   *out_value = (uint64_t)(uintptr_t)elf->base + offset;
   return FC_OK;
@@ -416,9 +416,9 @@ static fc_status_t relocate(fc_elf_t *elf, const table_t *table,
   return FC_OK;
 }
 
-// AArch64 fetches instructions through a cache that does not see written memory.
-// Flushing reads the memory. So it is done while all segments are readable, and skips
-// the gaps between them, which are not.
+// Makes AArch64 see the new instructions: it fetches them through a cache that does not
+// see written memory. Flushing reads the memory, so it is done while all segments are
+// readable, and skips the gaps between them, which are not.
 static void flush_instructions(const fc_elf_t *elf) {
   for (size_t i = 0; i < elf->segment_count; i++) {
     const segment_t *segment = &elf->segments[i];

@@ -21,10 +21,11 @@ fc_status_t fc_elf_load(fc_str_t file, fc_allocator_t allocator,
                         fc_elf_t **out_elf, fc_error_t *err) FC_MUST_CHECK;
 void fc_elf_unload(fc_elf_t *elf);
 
-// The address of an exported function; NULL when the image has no function of that name.
+// Finds an exported function; NULL when the image has no function of that name.
 void *fc_elf_find(const fc_elf_t *elf, fc_str_t name);
 
-// The addresses [*out_begin, *out_end) at which the image is mapped. Only tests use this.
+// Gets the addresses [*out_begin, *out_end) at which the image is mapped. Only tests use
+// this.
 void fc_elf_range(const fc_elf_t *elf, uintptr_t *out_begin,
                   uintptr_t *out_end);
 

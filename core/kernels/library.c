@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structures of the executable library ABI, after IREE's header
+// The structures of the executable library ABI, as in IREE's header
 // (hal/local/executable_library.h), and the loop over a grid. The library is machine
 // code that the operator chose to trust. Counts and null pointers in its tables are
 // checked nevertheless, so that most damage becomes an error and not a wild jump.
@@ -70,7 +70,7 @@ typedef struct abi_attrs_5_t {
 } abi_attrs_5_t;
 _Static_assert(sizeof(abi_attrs_5_t) == 72, "executable_library.h, 0_5");
 
-// The same in version 0_6, 64 bytes.
+// Attributes of one export in version 0_6, 64 bytes.
 typedef struct abi_attrs_6_t {
   uint64_t flags;
   uint16_t local_memory_pages;
@@ -154,7 +154,8 @@ static fc_status_t refuse(fc_error_t *err, const char *what) {
 // ---------------------------------------------------------------------------
 // Opening
 
-// Compilers align every table, and its pointers are used without copying.
+// True for the alignment of every table that compilers make: tables are used where they
+// lie, without copying.
 static bool is_aligned(const void *table) {
   return (uintptr_t)table % _Alignof(uint64_t) == 0;
 }
@@ -341,8 +342,8 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
 
 #define CLAIM_MAX 64  // most workgroups between two looks at the cancel word
 
-// One grid while its parts run. When a part has finished the workgroups that it
-// claimed, it claims the next few, in x, y, z order. So a slow core runs fewer
+// One grid while its parts run. Each part claims a few workgroups in x, y, z order, runs
+// them, and claims the next few. So a slow core runs fewer
 // workgroups, and the other cores do not wait for it.
 typedef struct run_t {
   const fc_library_t *library;
@@ -352,8 +353,8 @@ typedef struct run_t {
   uint64_t total;  // workgroups
   uint64_t claim;  // workgroups that a part claims at once
   _Atomic(uint64_t) next;
-  // The first part that fails writes status and err, which are read when all
-  // parts have finished; the other parts stop.
+  // Written by the first part that fails, and read when all parts have finished; the
+  // other parts stop.
   _Atomic(bool) failed;
   fc_status_t status;
   fc_error_t *err;
@@ -364,9 +365,9 @@ static bool is_first_failure(run_t *run) {
   return !atomic_exchange_explicit(&run->failed, true, memory_order_relaxed);
 }
 
-// A call that is late has its cancel word set, too, and a part may see the word
-// before it has read the clock. So the clock is read here: a late call then
-// always fails because its deadline passed.
+// Stops the grid because of `why`. The cancel word is also set for a late call, and a
+// part may see the word before it has read the clock. So the clock is read here: a late
+// call then always fails because its deadline passed.
 static void stop(run_t *run, fc_status_t why) {
   if (!is_first_failure(run)) return;
   const fc_status_t late = fc_stop_check(NULL, run->grid->deadline_ns);
@@ -413,8 +414,8 @@ static void run_part(void *argument, uint32_t part) {
   // Each thread has its own denormal switch: the threads of `tiles` do not inherit the
   // caller's setting.
   const uint64_t state = fc_cpu_denormals_flush();
-  // The first claim is made without reading the clock: a grid of few workgroups
-  // would read it only once, and the code that starts grids reads it between them.
+  // The first claim is made without reading the clock. A grid of few workgroups has no
+  // other claim, and the code that starts grids reads the clock between them.
   uint64_t deadline_ns = 0;
   while (!atomic_load_explicit(&run->failed, memory_order_relaxed)) {
     const uint64_t first =

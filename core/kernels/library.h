@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // IREE's executable library ABI (hal/local/executable_library.h), versions 0_5
-// and 0_6, for a loaded kernel ELF: it lists the entry points and what each
+// and 0_6, for a loaded kernel ELF. A library lists the entry points and what each
 // needs, and runs one workgroup grid. A library is immutable once open and may
-// run on many threads at once; each run brings its own local memory.
+// run on many threads at once; each run has its own local memory.
 #ifndef FARCALL_CORE_KERNELS_LIBRARY_H_
 #define FARCALL_CORE_KERNELS_LIBRARY_H_
 
@@ -18,7 +18,7 @@
 typedef struct fc_library_t fc_library_t;
 
 typedef struct fc_entry_point_t {
-  fc_str_t name;               // "" when the library carries none
+  fc_str_t name;               // "": the library does not say it
   uint32_t local_memory_size;  // bytes
   uint8_t constant_count;
   uint8_t binding_count;
@@ -32,8 +32,7 @@ typedef struct fc_grid_t {
   const uint32_t *constants;
   void *const *bindings;
   const size_t *binding_sizes;
-  // Local memory: for each part as many bytes as the entry point's local_memory_size
-  // says. 64-byte aligned.
+  // Local memory, 64-byte aligned: local_memory_size of the entry point, for each part.
   void *local_memory;
   uint32_t parts;           // from fc_library_parts; 0 means 1
   const fc_tiles_t *tiles;  // NULL for one part
@@ -44,10 +43,11 @@ typedef struct fc_grid_t {
   uint64_t deadline_ns;
 } fc_grid_t;
 
-// Takes over `take_elf`, also on failure. `constants` are the specialisation constants
-// of the executable; they are copied. FC_CODE_MODULE_LOAD when the library has no query
-// function, is of another version, has a damaged export table, needs imports or features
-// that are missing, was built for a sanitizer, or takes another number of constants.
+// Opens a library. Takes over `take_elf`, also on failure. `constants` are the
+// specialisation constants of the executable; they are copied. FC_CODE_MODULE_LOAD when
+// the library has no query function, is of another version, has a damaged export table,
+// needs imports or features that are missing, was built for a sanitizer, or needs another
+// number of constants.
 fc_status_t fc_library_open(fc_elf_t *take_elf, const fc_cpu_t *cpu,
                             const uint32_t *constants, size_t constant_count,
                             fc_allocator_t allocator,

@@ -10,8 +10,8 @@
 #define MAGIC 0x41505249u  // "IRPA"
 #define HEADERS_MAX 4096
 
-// Facts about the packed structs: byte offsets of their fields (SPLAT_PATTERN_SIZE is
-// one, too), the sizes of the structs (HEADER_SIZE, SPLAT_SIZE, DATA_SIZE), the
+// The packed structs: byte offsets of their fields (also SPLAT_PATTERN_SIZE), sizes of
+// the structs (HEADER_SIZE, SPLAT_SIZE, DATA_SIZE), the
 // alignment of entries, and the values of an entry's type.
 enum {
   HEADER_VERSION_MAJOR = 4,
@@ -42,8 +42,8 @@ typedef struct range_t {
   uint64_t size;
 } range_t;
 
-// Reads {offset, size} at `at`. This offset counts from the beginning of `outer`; the
-// offset of *out counts from the beginning of the file. False when the range does not
+// Reads {offset, size} at `at`, where the offset counts from the beginning of `outer`.
+// The offset of *out counts from the beginning of the file. False when the range does not
 // lie inside `outer`.
 static bool read_range(const uint8_t *at, range_t outer, range_t *out) {
   const uint64_t offset = fc_load_u64(at), size = fc_load_u64(at + 8);
@@ -102,8 +102,8 @@ static fc_status_t read_entry(fc_parameters_t *archive, uint64_t index,
   } else {
     return entry_error(index, "unknown type or too short", err);
   }
-  // Tables may overlap, so a small file could name the same entries many times.
-  // A valid file never has more entries than it has room for.
+  // Tables may overlap, so a small file could name the same entries many times. A valid
+  // file does not have more entries than fit into it.
   if (archive->count >= archive->size / ENTRY_BODY) {
     return entry_error(index, "more entries than the file has room for", err);
   }
@@ -131,7 +131,7 @@ static fc_status_t read_entries(fc_parameters_t *archive, uint64_t count,
   return FC_OK;
 }
 
-// Reads the header at `base`. *out_next is the place of the next header, 0 if there is
+// Reads the header at `base`. *out_next is the offset of the next header; 0 if there is
 // none.
 static fc_status_t read_header(fc_parameters_t *archive, uint64_t base,
                                uint64_t *out_next, fc_error_t *err) {

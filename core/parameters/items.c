@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters of an archive. A reader of an index adds them; a module looks them up.
+// The list of an archive's parameters. The reader of an index adds them; modules look
+// them up.
 #include "parameters/parameters.h"
 
 fc_status_t fc_parameters_append(fc_parameters_t *archive,

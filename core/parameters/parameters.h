@@ -13,18 +13,19 @@
 typedef struct fc_parameter_t {
   fc_str_t key;
   uint64_t size;
-  uint8_t *data;  // in the archive; NULL: its bytes are the pattern, repeated
+  uint8_t *data;  // in the archive; NULL: its bytes are repetitions of the
+                  // pattern
   uint8_t pattern[FC_PARAMETER_PATTERN_MAX];
   uint8_t pattern_size;
 } fc_parameter_t;
 
 typedef struct fc_parameters_t {
   fc_allocator_t allocator;
-  fc_arena_t arena;  // keys that needed decoding, and a safetensors header
+  fc_arena_t arena;  // memory of decoded keys and of a safetensors header
   fc_parameter_t *items;
   size_t count;
   size_t capacity;
-  uint8_t *data;  // the file
+  uint8_t *data;  // the bytes of the file
   size_t size;
   bool mapped;  // true: fc_parameters_open mapped it, so close unmaps it
 } fc_parameters_t;
@@ -44,11 +45,11 @@ fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
                                 size_t size, fc_allocator_t allocator,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-// The first parameter of that name; NULL when the archive has none.
+// Finds the first parameter of that name; NULL when the archive has none.
 const fc_parameter_t *fc_parameters_find(const fc_parameters_t *archive,
                                          fc_str_t key);
 
-// For irpa.c and safetensors.c, which read the index of an archive. A file that
+// Used by irpa.c and safetensors.c, which read the index of an archive. A file that
 // does not begin as an .irpa does is read as safetensors.
 fc_status_t fc_parameters_append(fc_parameters_t *archive,
                                  const fc_parameter_t *item,

@@ -53,8 +53,8 @@ fc_status_t fc_safetensors_index(fc_parameters_t *archive, fc_error_t *err) {
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "neither an .irpa nor a .safetensors file");
   }
-  // The reader reads some bytes twice. The file may be written to in between,
-  // so the reader gets a copy.
+  // The reader reads some bytes twice, and the file may be written to in between. So the
+  // reader gets a copy.
   head = fc_arena_copy(&archive->arena, head);
   if (!head.data) return fc_fail_memory(err);
   fc_json_reader_init(&reader, DEPTH_MAX, TENSORS_MAX);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows and places. Nothing here trusts a row beyond what fc_store_verify checked.
+// Rows, and the places of their values in the slab. A row is not trusted beyond what
+// fc_store_verify checked.
 #include "state/store.h"
 
 #include <errno.h>
@@ -211,7 +212,7 @@ static void close_others(fc_store_t *store) {
   }
 }
 
-// The page that follows is never accessible, not for a moment.
+// Maps pages of the slab. The page after them is inaccessible from the beginning.
 static uint8_t *map_pages(const fc_store_t *store, uint64_t page,
                           uint64_t size) {
   uint8_t *pages = mmap(NULL, size + FC_STORE_PAGE, PROT_NONE,
@@ -225,8 +226,9 @@ static uint8_t *map_pages(const fc_store_t *store, uint64_t page,
   return NULL;
 }
 
-// The view of these pages, or the one to be used for them: a free one, else the one that
-// was not used for longest. NULL: this call uses all.
+// Returns the view of these pages, if there is one. Otherwise returns a view to be used
+// for them: a free one, or the one that was not used for longest. NULL: this call uses
+// all views.
 static fc_store_view_t *choose_view(fc_store_t *store, uint64_t page,
                                     uint64_t size) {
   fc_store_view_t *oldest = NULL;
@@ -298,7 +300,8 @@ bool fc_store_holds(const fc_store_t *store, const void *memory) {
 // ---------------------------------------------------------------------------
 // Changes
 
-// How many of `size` bytes are those of the shared row in whose place they come.
+// Returns how many of a new value's `size` bytes count against desk->copies: it replaces
+// a shared row, whose size is the most.
 static uint64_t in_place_of(fc_store_desk_t *desk, const fc_store_row_t *row,
                             uint64_t size) {
   const fc_store_row_t *old = fc_store_find(desk, fc_store_name(row));

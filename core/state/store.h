@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that stay when a call ends. They lie in places of a file without a name, the
-// slab; a desk, which travels with a call, says which there are. Whoever owns the values
-// (a session of the server, fc_state_t) fills in the desk before a call, and reads it
-// afterwards. The worker that runs the call maps what the call names, and marks on the
-// desk what it changed. A desk has no pointer, and the worker may be another process, so
-// the owner checks each row that is marked: fc_store_verify, then whether the place is one
-// that it granted.
+// Values that stay when a call ends. They lie in a file without a name, the slab. A desk,
+// which travels with a call, is the table of these values; each value has a row. The
+// owner of the values (a session of the server, or fc_state_t) fills in the desk before a
+// call, and reads it afterwards. The worker that runs the call maps the values that the
+// call names, and marks the rows that it changed. A desk has no pointers, and the worker
+// may be another process. So the owner checks each row that is marked: by
+// fc_store_verify, and whether the value lies in pages that the owner granted.
 //
-// A place is used once: places are taken from the grant of a call upwards. So a mapping
-// that a worker keeps never shows other values than it did, and pages of a new place are
-// zeros. A value ends where a page does, but for its alignment, and is mapped so that no
-// page follows.
+// A place, the pages of one value, is used only once: each call takes new places from its
+// grant, at rising addresses. So a mapping that a worker keeps never shows another value,
+// and a new place is all zeros. The end of a value, rounded up for alignment, is the end
+// of a page, and the next page is not accessible.
 #ifndef FARCALL_STATE_STORE_H_
 #define FARCALL_STATE_STORE_H_
 
@@ -25,15 +25,15 @@
 #define FC_STORE_ALIGNMENT ((uint64_t)64)
 #define FC_STORE_SIZE_MAX ((uint64_t)1 << 60)  // of the slab
 
-// fc_store_row_t.flags, by the owner
+// fc_store_row_t.flags, set by the owner
 enum {
-  // Another desk has the place, too: the worker copies the value before a function may
-  // write to it.
+  // Another desk has a row for the same place: the worker must copy the value before a
+  // function may write to it.
   FC_STORE_SHARED = 1 << 0,
 };
-// fc_store_row_t.change, by the worker; 0 when the call begins
+// fc_store_row_t.change, set by the worker; 0 when the call begins
 enum {
-  // The bytes may be others now. The row is as it was.
+  // The bytes may have changed. The row has not.
   FC_STORE_WRITTEN = 1 << 0,
   // The row is another now, or was added: it has a new place, of the call's grant.
   FC_STORE_NEW = 1 << 1,
@@ -57,7 +57,7 @@ typedef struct fc_store_row_t {
 typedef struct fc_store_desk_t {
   uint32_t count;  // rows; the worker may add some
   uint32_t code;   // fc_code_t of the error when `budget` does not suffice
-  // Where new places may lie: whole pages. The worker moves `next` up.
+  // The grant: the pages in which new places may lie. The worker raises `next`.
   uint64_t next, end;
   uint64_t budget;  // bytes that new places may take, in whole pages
   // Beside these: as much as a shared row has, for what comes in its place, in all of them
@@ -68,24 +68,25 @@ typedef struct fc_store_desk_t {
 } fc_store_desk_t;
 
 // ---------------------------------------------------------------------------
-// Both sides. Pure functions, any thread.
+// For the owner and the worker. Pure functions, any thread.
 
-// Bytes of the pages that a value of `size` bytes takes.
+// The size of the pages that a value of `size` bytes needs.
 static inline uint64_t fc_store_pages(uint64_t size) {
   return (size + FC_STORE_PAGE - 1) & ~(FC_STORE_PAGE - 1);
 }
-// The first page of a place, and where its value lies that begins on page `page`.
+// fc_store_page_of returns the first page of the place in which `offset` lies.
+// fc_store_offset returns the offset of a value in the place that begins at `page`.
 static inline uint64_t fc_store_page_of(uint64_t offset) {
   return offset & ~(FC_STORE_PAGE - 1);
 }
 uint64_t fc_store_offset(uint64_t page, uint64_t size);
 
-// Checks a row by itself: its name, its type, that its bytes are as many as its dims say,
-// and that it lies within the slab as a place does. FC_CODE_INTERNAL says what is wrong.
+// Checks a row: its name, its type, that its size is that of its type,
+// and that its place lies in the slab. FC_CODE_INTERNAL says what is wrong.
 fc_status_t fc_store_verify(const fc_store_row_t *row, fc_error_t *err);
-// True for a type that has as many bytes as the row says.
+// True when the row's size is that of its type.
 bool fc_store_has_size(const fc_store_row_t *row);
-// NULL when no row has the name.
+// Finds a row by its name; NULL when no row has the name.
 fc_store_row_t *fc_store_find(fc_store_desk_t *desk, fc_str_t name);
 static inline fc_str_t fc_store_name(const fc_store_row_t *row) {
   return fc_str_make(row->name, row->name_size);
@@ -99,27 +100,28 @@ fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
 fc_status_t fc_store_print_type(const fc_store_row_t *row, fc_sink_t *sink,
                                 fc_error_t *err);
 
-// {"ref":NAME,"type":…}
+// Writes {"ref":NAME,"type":…}.
 fc_status_t fc_store_print(const fc_store_row_t *row, fc_sink_t *sink,
                            fc_error_t *err);
 
-// Makes a slab, sealed: it can neither grow nor shrink. FC_CODE_OUT_OF_MEMORY says what the
-// system lacks; FC_CODE_INTERNAL where its pages are larger.
+// Makes a sealed slab, which can neither grow nor shrink. FC_CODE_OUT_OF_MEMORY says what
+// the system has no room for; FC_CODE_INTERNAL when its pages are larger than
+// FC_STORE_PAGE.
 fc_status_t fc_store_make_slab(int *out_file, fc_error_t *err);
-// Gives `size` bytes of whole pages from `page` on back to the system. They read as zeros
-// from then on.
+// Gives the memory of `size` bytes, whole pages that begin at `page`, back to the system.
+// From then on they read as zeros.
 void fc_store_punch(int file, uint64_t page, uint64_t size);
 
 // ---------------------------------------------------------------------------
-// The worker. One thread.
+// For the worker. One thread.
 
-#define FC_STORE_VIEWS 192  // places that a worker keeps mapped
+#define FC_STORE_VIEWS 192  // most places that a worker keeps mapped
 
 typedef struct fc_store_view_t {
-  uint64_t page;   // in the slab
-  uint64_t size;   // of the pages; 0: unused
-  uint8_t *pages;  // an unmapped page follows
-  uint64_t used;   // the call that used it last
+  uint64_t page;   // its offset in the slab
+  uint64_t size;   // of the pages in bytes; 0: the view is unused
+  uint8_t *pages;  // where they are mapped; an inaccessible page follows
+  uint64_t used;   // number of the last call that used the view
 } fc_store_view_t;
 
 typedef struct fc_store_t {
@@ -132,22 +134,22 @@ typedef struct fc_store_t {
 
 void fc_store_init(fc_store_t *store);
 void fc_store_deinit(fc_store_t *store);  // a zeroed store is allowed
-// Uses this slab from now on; the store borrows it.
+// Makes the store use this slab from now on; the store borrows it.
 void fc_store_open(fc_store_t *store, int file);
-// A call begins, and ends. The desk stays the owner's; it is written until the end.
+// Begin and end a call. The desk is borrowed until the call ends; the store writes to it.
 void fc_store_begin(fc_store_t *store, fc_store_desk_t *desk);
 void fc_store_end(fc_store_t *store);
 
-// Maps the value of a row: FC_STORE_ALIGNMENT-aligned, NULL if it has no bytes. Stays
-// mapped until the call ends. FC_CODE_OUT_OF_MEMORY.
+// Maps the value of a row, FC_STORE_ALIGNMENT-aligned; *out_data is NULL if it has no
+// bytes. The value stays mapped until the call ends. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_store_map(fc_store_t *store, const fc_store_row_t *row,
                          void **out_data, fc_error_t *err);
-// Gives a row of `row->size` bytes a new place of the desk's grant, all zeros, and maps it.
-// desk->code when the budget does not suffice.
+// Gives a row a new place for `row->size` bytes, all zeros, from the desk's grant, and
+// maps it. Fails with desk->code when the budget is too small.
 fc_status_t fc_store_place(fc_store_t *store, fc_store_row_t *row,
                            void **out_data, fc_error_t *err);
-// A row of the desk may be written from now on: copies its value to a new place if it is
-// shared, and marks it. `stop` NULL: nothing ends the copying.
+// Makes the value of a row of the desk writable: copies it to a new place if it is
+// shared, and marks the row. `stop` may be NULL: then nothing ends the copying.
 fc_status_t fc_store_own(fc_store_t *store, fc_store_row_t *row,
                          const fc_stop_t *stop, void **out_data,
                          fc_error_t *err);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of tensors that callers made, and copies for calls that may be ended meanwhile:
-// from time to time a copy checks whether its call must end (fc_stop_look). Any thread.
+// Checks tensors that callers made, and copies tensors for calls that may be ended
+// meanwhile: from time to time a copy checks whether its call must end (fc_stop_look).
+// Any thread.
 #ifndef FARCALL_VALUE_GATHER_H_
 #define FARCALL_VALUE_GATHER_H_
 
@@ -10,12 +11,12 @@
 
 fc_status_t fc_copy(void *dest, const void *source, size_t size,
                     const fc_stop_t *stop, fc_error_t *err);
-// Does the same as fc_tensor_gather, and stops when the call must end.
+// Does the same as fc_tensor_gather, but stops when the call must end.
 fc_status_t fc_gather(const fc_tensor_t *tensor, void *dest,
                       const fc_stop_t *stop, fc_error_t *err);
 
 // Moves to the next element of a view in row-major order: counts `index` up, and moves
-// *at, the place of its element, by the strides. Returns the dim whose index was
+// *at, the offset of the element, by the strides. Returns the dim whose index was
 // increased (the indices after it became 0); -1 at the end.
 static inline int32_t fc_view_step(int32_t rank, const int64_t *shape,
                                    const int64_t *strides, int64_t *index,
@@ -31,8 +32,9 @@ static inline int32_t fc_view_step(int32_t rank, const int64_t *shape,
   }
   return i;
 }
-// How far a view of `rank` dims reaches from its first element, in elements: *out_low
-// <= 0, *out_high >= 0. Both are 0 if the view has no elements. False on overflow.
+// Computes how far a view of `rank` dims reaches from its first element, in elements:
+// *out_low <= 0, *out_high >= 0. Both are 0 if the view has no elements. False on
+// overflow.
 bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
                     int64_t *out_low, int64_t *out_high);
 // Checks a tensor against its type, and computes the size of its elements in bytes.

@@ -30,7 +30,7 @@ static void skip_space(fc_header_t *header) {
   }
 }
 
-// Takes `c` if it is next.
+// Moves past `c` if it is the next character; false if it is not.
 static bool take(fc_header_t *header, char c) {
   skip_space(header);
   if (header->at == header->text.size) return false;
@@ -78,7 +78,8 @@ static bool take_dim(fc_header_t *header, int64_t *out_dim) {
       return false;
     }
   }
-  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers so
+  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers with an
+                                         // L
   *out_dim = dim;
   return digits > 0;
 }
@@ -160,7 +161,8 @@ static inline __attribute__((always_inline)) void copy_element(char *to,
 }
 
 // A part of an array with two axes. Along a column, elements are `row_step` apart in
-// the copy and next to each other in the file; along a row, it is the other way round.
+// the copy and next to each other in the file. Along a row, they are next to each other
+// in the copy and `column_step` apart in the file.
 typedef struct plane_t {
   char *to;
   const char *from;
@@ -171,7 +173,8 @@ typedef struct plane_t {
 } plane_t;
 
 #define TILE \
-  32  // rows and columns that are copied together, so that both sides are cached
+  32  // rows and columns that are copied together, so that both sides are in
+      // the cache
 
 static inline __attribute__((always_inline)) void copy_tile(
     const plane_t *plane, size_t row, size_t column, size_t size, size_t swap) {
@@ -189,7 +192,7 @@ static inline __attribute__((always_inline)) void copy_tile(
   }
 }
 
-// Copies the tile. For the usual sizes of elements the size is a constant.
+// Copies one tile. For the usual sizes of elements the compiler knows the size.
 static void copy_sized(const plane_t *plane, size_t row, size_t column,
                        size_t size, size_t swap) {
   switch (size) {
@@ -263,7 +266,7 @@ static fc_status_t transpose(const fc_npy_t *array, size_t size, size_t swap,
   }
 }
 
-// Copies the elements, in the order and the byte order that functions expect.
+// Copies the elements in the order, and with the byte order, that functions expect.
 static fc_status_t rearrange(const fc_npy_t *array, size_t count, size_t size,
                              bool fortran, size_t swap, const char *from,
                              char *to, const fc_stop_t *stop, fc_error_t *err) {

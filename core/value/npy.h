@@ -16,7 +16,7 @@ typedef struct fc_npy_t {
   fc_str_t data;  // dense row-major, little-endian
 } fc_npy_t;
 
-// `file` is the content of a .npy file. The array's `data` points into it, or into the
+// Reads the content of a .npy file. The array's `data` points into it, or into the
 // arena when elements had to be moved or their bytes reversed. FC_CODE_BINARY_FRAMING,
 // FC_CODE_DATA_LENGTH, FC_CODE_DTYPE_MISMATCH or FC_CODE_TENSOR_TOO_LARGE say what is
 // wrong with the file. Every 16,384 elements it checks whether the call must end
@@ -25,7 +25,7 @@ fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file,
                          const fc_stop_t *stop, fc_npy_t *out_array,
                          fc_error_t *err);
 
-// Room for the longest head: each dim takes at most 21 characters.
+// Room for the longest head: each dim has at most 21 characters.
 #define FC_NPY_HEAD_MAX (192 + FC_RANK_MAX * 22)
 // Writes the part of a version 1 file before the elements. Its size is a
 // multiple of 64 bytes, so that the elements are aligned.

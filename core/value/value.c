@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-// [0, huge, huge] has no elements, however large its other dims are.
+// True when a dim is 0: then there are no elements, however large the other dims are.
 static bool is_empty(const int64_t *shape, int32_t rank) {
   bool empty = false;
   for (int32_t i = 0; i < rank; i++) {
@@ -147,7 +147,7 @@ fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
 // The number of elements copied between two checks whether the call must end.
 #define STEP 16384
 
-// Inlined, because a row may have only two elements.
+// Copies one row. Inlined, because a row may have only two elements.
 static inline __attribute__((always_inline)) void copy_row(
     uint8_t *dest, const uint8_t *source, int64_t count, int64_t stride,
     size_t size) {
@@ -160,7 +160,7 @@ static inline __attribute__((always_inline)) void copy_row(
   }
 }
 
-// Copies a row, and checks before each STEP elements whether the call must end.
+// Copies a row; after each STEP elements it checks whether the call must end.
 static fc_status_t copy_long_row(uint8_t *dest, const uint8_t *source,
                                  int64_t count, int64_t stride, size_t size,
                                  const fc_stop_t *stop, fc_error_t *err) {

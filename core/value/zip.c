@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Format: PKWARE's APPNOTE 6.3. Only the directory at the end of the file is believed.
-// An entry also has a head of its own before its bytes. Only the name in that head is
+// Each entry also has a head of its own before its bytes. Only the name in that head is
 // compared, because writers that cannot seek back leave size and checksum out of it.
 #include "value/zip.h"
 
@@ -41,7 +41,8 @@ static bool has(fc_str_t file, uint64_t at, uint64_t size) {
 }
 
 // Finds the end record: the last one whose comment reaches to the end of the file. Other
-// bytes may look like the record's mark by chance, but are unlikely to state that size.
+// bytes may be equal to the record's mark by chance, but then their comment is not likely
+// to end there.
 static bool find_end(fc_str_t file, size_t *out_at) {
   if (file.size < END_SIZE) return false;
   const size_t last = file.size - END_SIZE;
@@ -201,7 +202,7 @@ static void put_facts(uint8_t *out, const fc_zip_part_t *part) {
   const uint32_t size = (uint32_t)(part->head.size + part->data.size);
   memset(out, 0, 26);
   put_u16(out, 20);
-  put_u16(out + 2, 1 << 11);  // names are UTF-8
+  put_u16(out + 2, 1 << 11);  // flag: names are UTF-8
   put_u16(out + 8, 1 << 5 | 1);
   put_u32(out + 10, part->crc);
   put_u32(out + 14, size);
@@ -258,7 +259,8 @@ fc_status_t fc_zip_print(fc_zip_part_t *parts, uint32_t count, fc_sink_t *sink,
     directory += ENTRY_SIZE + (uint64_t)parts[i].name.size;
     if (at + directory > UINT32_MAX || parts[i].name.size > UINT16_MAX ||
         count >=
-            UINT16_MAX) {  // 65,535 says that the number is elsewhere, as in zip64
+            UINT16_MAX) {  // 65,535 would mean that the number is elsewhere, as
+                           // in zip64
       return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
                      "the results are too large for a zip file");
     }

@@ -13,7 +13,7 @@ typedef struct fc_zip_t {
   size_t at;       // where the directory's next entry begins
   size_t end;      // where the directory ends
   uint32_t count;  // entries still to come
-  size_t used;     // where the bytes of the entry that came last end
+  size_t used;     // where the bytes of the previous entry end
 } fc_zip_t;
 
 typedef struct fc_zip_entry_t {
@@ -24,8 +24,9 @@ typedef struct fc_zip_entry_t {
   bool deflated;
 } fc_zip_entry_t;
 
-// Finds the directory. This function and the two below fail with FC_CODE_BINARY_FRAMING
-// when the file is not such a zip file; the message says what is wrong.
+// Finds the directory. fc_zip_open, fc_zip_next and fc_zip_read fail with
+// FC_CODE_BINARY_FRAMING when the file is no zip file of this kind; the message says what
+// is wrong.
 fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err);
 // Reads the next entry of the directory. *out_more is false when there is none,
 // and then *out_entry is not set.
@@ -40,7 +41,7 @@ fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
                         fc_text_t *text, const fc_stop_t *stop,
                         fc_str_t *out_bytes, fc_error_t *err);
 
-// One entry to write, stored: `head` and `data` one after the other.
+// One entry to write, without compression: `head` and `data` one after the other.
 typedef struct fc_zip_part_t {
   fc_str_t name;
   fc_str_t head;
