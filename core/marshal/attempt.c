@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the results of an attempt, between its CALL and ENCODE, because only then it
-// is known how long it takes to write them. Runs on the thread that makes the attempt.
+// Counts the results of an attempt between CALL and ENCODE: only then it is known how
+// much time writing them will take. Runs on the thread that makes the attempt.
 #include "marshal/attempt.h"
 
 #include "marshal/frame.h"
@@ -17,7 +17,8 @@ static bool take(size_t *left, size_t size) {
   return true;
 }
 
-// A dim of 0 counts as 1, because the rows around it are written, too.
+// Subtracts the size of a tensor. A dim of 0 counts as 1, because the brackets of the
+// dims before it are written, too.
 static bool take_tensor(size_t *left, const fc_tensor_t *tensor) {
   size_t size = fc_dtype_size(tensor->dtype);
   if (!size) size = 1;

@@ -7,13 +7,13 @@
 
 #include "farcall/codec.h"
 
-// From the next invoke on, calls have the budget; the frame borrows it. With NULL, the
+// From the next invoke on, calls have this budget; the frame borrows it. With NULL, the
 // initial value, they have no budget.
 void fc_frame_set_budget(fc_frame_t *frame, fc_budget_t *budget);
 
 // True when the size of the results is at most `most`, so that encoding them takes
-// limited time. The size is their bytes: at least one for each element, and for each
-// row of a tensor without elements.
+// limited time. The size is the bytes of all elements; an element, or a row of a tensor
+// without elements, counts at least 1.
 bool fc_frame_results_fit(const fc_frame_t *frame, size_t most);
 
 #endif  // FARCALL_MARSHAL_ATTEMPT_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses buckets by their costs: see batch.h.
+// Chooses buckets by their costs (batch.h).
 #include "marshal/batch.h"
 
 #include "abi/print.h"
@@ -8,7 +8,7 @@
 // ---------------------------------------------------------------------------
 // The plan
 
-// Finds the bucket that costs least for each of `rows` rows.
+// Finds the bucket whose call costs least for each row, when `rows` rows are left.
 static uint32_t find_cheapest(const fc_bucket_cost_t *buckets, uint32_t count,
                               int64_t rows) {
   double least = 0;
@@ -23,8 +23,8 @@ static uint32_t find_cheapest(const fc_bucket_cost_t *buckets, uint32_t count,
   return best;
 }
 
-// Plans most of the rows, and returns the rest, for which an exact plan is
-// made. A bucket is never planned for more rows than there are.
+// Plans most of the rows, and returns the number of the others, for which an exact plan
+// is made. If a bucket has at least as many rows as are left, one call of it is enough.
 static int64_t plan_most(const fc_bucket_cost_t *buckets, uint32_t count,
                          int64_t rows, uint64_t *uses) {
   while (rows > FC_BATCH_PLANNED) {
@@ -111,8 +111,8 @@ static void set_cost(fc_bucket_t *bucket, uint64_t ns) {
   atomic_store_explicit(&bucket->cost_ns, ns, memory_order_relaxed);
 }
 
-// Lowers the costs of the other buckets a little. So a bucket that was measured while
-// the machine was busy is tried again.
+// Lowers the costs of all buckets except `but` a little. So a bucket that was measured
+// while the machine was busy is tried again.
 static void forget(fc_batch_t *batch, uint32_t but) {
   for (uint32_t i = 0; i < batch->count; i++) {
     fc_bucket_t *bucket = &batch->buckets[i];
@@ -121,7 +121,8 @@ static void forget(fc_batch_t *batch, uint32_t but) {
   }
 }
 
-// A cost falls quickly and rises slowly, because a disturbance only makes a call longer.
+// Notes the time of a call. A cost falls quickly and rises slowly, because a disturbance
+// can only make a call longer.
 void fc_batch_learn(fc_batch_t *batch, uint32_t index, uint64_t ns) {
   fc_bucket_t *bucket = &batch->buckets[index];
   const uint64_t had = cost_of(bucket);
@@ -135,8 +136,8 @@ void fc_batch_learn(fc_batch_t *batch, uint32_t index, uint64_t ns) {
 
 // Guesses the cost of a bucket that was not measured. If none was measured, a call
 // costs as much as sixteen rows, so the plan has the fewest calls, then the fewest
-// rows. Otherwise the guess is the cost of the next smaller measured bucket or, if
-// there is none, a part of the cost of the next larger one.
+// rows. Otherwise the guess is the cost of the next smaller measured bucket; if
+// there is none, it is a part of the cost of the next larger one.
 static uint64_t guess(const fc_batch_t *batch, uint32_t index) {
   const int64_t rows = batch->buckets[index].rows;
   for (uint32_t i = index; i-- > 0;) {

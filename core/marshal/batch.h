@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buckets: functions that each take a certain number of rows. Calls of any number of
-// rows are made of them. A plan says how often each bucket is called, so that the sum
-// of their costs is the least. Costs are learned from calls; they change how long a
-// call takes, but no answer. rows.c makes a call by a plan. This file plans for a
+// Buckets: functions that each compute a certain number of rows. A call of any number of
+// rows is made by calls of buckets. A plan says how often each bucket is called, so that
+// the sum of their costs is the least. Costs are learned from calls; they change how long
+// a call takes, but no answer. rows.c makes a call by a plan. This file plans for a
 // number of rows; stack.h puts the rows of several calls together. Any thread.
 #ifndef FARCALL_MARSHAL_BATCH_H_
 #define FARCALL_MARSHAL_BATCH_H_
@@ -12,8 +12,8 @@
 
 #include "marshal/plan.h"
 
-// Up to this many rows, a plan is the cheapest possible one. Of more rows, most
-// are given to the bucket that costs least for each row.
+// For up to this many rows, a plan is the cheapest possible one. For more rows, most
+// are given to the bucket with the least cost for each row.
 #define FC_BATCH_PLANNED 512
 #define FC_BATCH_LEARNED 3  // calls after which a cost is believed
 
@@ -30,7 +30,8 @@ typedef struct fc_bucket_cost_t {
 void fc_batch_plan(const fc_bucket_cost_t *buckets, uint32_t count,
                    int64_t rows, uint64_t *out_uses);
 
-// A bucket, and the cost of its calls. Relaxed, because losing a sample does no harm.
+// A bucket, and the cost of its calls. The atomics are relaxed: losing a measurement does
+// no harm.
 typedef struct fc_bucket_t {
   int64_t rows;
   uint32_t row;  // of the signature's sizes
@@ -41,11 +42,11 @@ typedef struct fc_bucket_t {
 struct fc_batch_t {
   bool on;  // rows are batched; set before the module is shared (module.h)
   // Set when the result of a row depended on the other rows of its call. From then on
-  // calls use only the smallest bucket, the one with which rows were compared. Set at
-  // any time; relaxed.
+  // calls use only the smallest bucket, with which the rows had been compared. May be set
+  // at any time; relaxed.
   _Atomic(bool) apart;
-  uint64_t delay_ns;  // how long a call waits for others; 0: not at all
-  uint32_t name;      // of the dim that says how many rows there are
+  uint64_t delay_ns;  // how long a call waits for other calls; 0: not at all
+  uint32_t name;      // of the dim that is the number of rows
   uint32_t count;
   fc_bucket_t buckets[];  // by their rows
 };
@@ -57,12 +58,12 @@ static inline void fc_batch_part(fc_batch_t *batch) {
   atomic_store_explicit(&batch->apart, true, memory_order_relaxed);
 }
 
-// NULL when out of memory. The rows of the signature's function may be batched.
+// Makes the buckets of a function whose rows may be batched. NULL when out of memory.
 fc_batch_t *fc_batch_create(const fc_signature_t *signature,
                             fc_allocator_t allocator);
 // Notes that a call of bucket `index` took `ns`.
 void fc_batch_learn(fc_batch_t *batch, uint32_t index, uint64_t ns);
-// The costs from which a plan is made. A bucket that was not measured gets the least
+// Gets the costs from which a plan is made. A bucket that was not measured gets the least
 // possible cost, so that it is tried.
 void fc_batch_costs(const fc_batch_t *batch, fc_bucket_cost_t *out_costs);
 

@@ -78,7 +78,7 @@ fc_status_t fc_bytes_take(fc_frame_t *frame, const fc_op_t *op, fc_str_t bytes,
   return FC_OK;
 }
 
-// Reads the string of an IREE function as a list of i8; numbers of both signs are read.
+// Reads a text for IREE, which passes it as a list of i8. Numbers of both signs are read.
 static fc_status_t read_numbers(fc_frame_t *frame, fc_value_t *dest,
                                 fc_error_t *err) {
   static const char kByte[] = "a byte, -128 to 255";

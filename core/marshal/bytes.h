@@ -11,8 +11,9 @@
 fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
                             fc_json_token_t token, fc_value_t *dest,
                             fc_error_t *err);
-// Makes `bytes` the value, without a copy: they belong to the call. Fails when there are
-// more bytes than the limit of a tensor, or when the type is text and they are not UTF-8.
+// Makes `bytes` the value, without a copy: they must stay as long as the call. Fails when
+// there are more bytes than a tensor may have, or when the type is text and they are not
+// UTF-8.
 fc_status_t fc_bytes_take(fc_frame_t *frame, const fc_op_t *op, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The block: a head, its user's bytes, a node and a place for each value, then shapes
-// and elements. If a value outgrows its room, it gets twice as much room at the end of
-// the block. So all abandoned rooms together are no larger than the rooms in use.
+// The block begins with a head and the user's own bytes. Then come a node and a place for
+// each value, and after them shapes and elements. If a value outgrows its room, it gets a
+// room of twice the size at the end of the block. So all abandoned rooms together are no
+// larger than the rooms in use.
 #include "marshal/carry.h"
 
 #include "value/gather.h"
@@ -68,7 +69,8 @@ static bool is_room(const fc_carry_t *carry, uint64_t at, uint64_t size) {
          (!size || at >= (uint64_t)(begin - carry->data));
 }
 
-// Does not check that a shape has the size that its place says: each step checks that.
+// True when a node and its place fit the block and each other. Not checked: that a shape
+// has the size that its place says, because each step checks that.
 static bool is_sound(const fc_carry_t *carry, uint32_t node) {
   const fc_value_t *value = &carry->nodes[node];
   const fc_carry_place_t *place = &carry->places[node];
@@ -150,7 +152,8 @@ static fc_status_t extend(fc_carry_t *carry, size_t size, uint64_t *out_at,
   return FC_OK;
 }
 
-// Takes `size` aligned bytes of those by which the block was extended.
+// Returns the next `size` bytes, rounded up for alignment, of those by which the block
+// was extended.
 static uint64_t take(uint64_t *next, size_t size) {
   const uint64_t at = *next;
   *next += aligned(size);
@@ -295,9 +298,10 @@ fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
 }
 
 // ---------------------------------------------------------------------------
-// A step
+// Passing the arguments to a step, and storing its results
 
-// Copies a shape, because a function that writes outside its tensors must not change it.
+// Passes a copy of the shape, so that a function that writes outside its tensors cannot
+// change the shape in the block.
 static fc_status_t pass_shape(const fc_carry_t *carry, fc_frame_t *frame,
                               uint32_t node, fc_error_t *err) {
   fc_tensor_t *tensor = &carry->nodes[node].tensor;
@@ -357,7 +361,8 @@ typedef struct check_level_t {
 
 static fc_status_t open_level(const fc_op_t *op, const fc_value_t *value,
                               check_level_t *out_level, fc_error_t *err) {
-  const bool array = op->kind == FC_TYPE_REFARRAY;  // its items, then its dims
+  const bool array = op->kind == FC_TYPE_REFARRAY;  // two lists: the items and
+                                                    // the dims
   const bool repeats = array || op->kind == FC_TYPE_LIST;
   if (array) {
     if (!value->list.count) return fail_damaged(err);
@@ -400,7 +405,7 @@ static fc_status_t check_list(fc_frame_t *frame, const fc_plan_param_t *input,
   return FC_OK;
 }
 
-// Checks all shapes, because those of fed tensors must fit the others.
+// Checks all shapes, because the shapes of fed tensors must fit those of the others.
 static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   for (uint32_t i = 0; i < plan->input_count; i++) {
@@ -433,8 +438,8 @@ fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
   return FC_OK;
 }
 
-// Ensures that the room at *at has at least `size` bytes. The old contents are
-// lost if it moves.
+// Ensures that the room at *at has at least `size` bytes. If the room moves, its contents
+// are lost.
 static fc_status_t make_room(fc_carry_t *carry, uint64_t *at, uint64_t *room,
                              size_t size, fc_error_t *err) {
   if (size <= *room) return FC_OK;
@@ -447,7 +452,7 @@ static fc_status_t make_room(fc_carry_t *carry, uint64_t *at, uint64_t *room,
 
 fc_status_t fc_carry_store(fc_carry_t *carry, uint32_t node,
                            const fc_value_t *value, fc_error_t *err) {
-  // A copy, because the block may move.
+  // A copy of the place, because the block may move.
   fc_carry_place_t place = carry->places[node];
   const void *data = value->kind == FC_VALUE_BYTES
                          ? (const void *)value->bytes.data

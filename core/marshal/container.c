@@ -2,7 +2,7 @@
 //
 // Reads values with parts, in one pass (except for the look ahead in typed.c). Open
 // containers are a stack of levels, and nothing is recursive; leaf.c reads leaves. A
-// missing member is reported at the end of its container. Called by decode.c, on a
+// missing member is noticed at the end of its container. Called by decode.c, on a
 // worker.
 #include "marshal/container.h"
 
@@ -13,7 +13,7 @@
 #include "marshal/read.h"
 #include "marshal/typed.h"
 
-// The element type of {"list":…}: each value carries its own type.
+// The type of the elements of {"list":…}: each value states its own type.
 static const fc_op_t kUnknown = {.kind = FC_TYPE_UNKNOWN,
                                  .dtype = FC_DTYPE_NONE,
                                  .rank = FC_RANK_DYNAMIC,
@@ -126,8 +126,8 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
 }
 
 // Reads {"ref":NAME}, which may stand in place of a container. *out_stored stays false
-// for any other object, and for a dict that has a key "ref": these are the container
-// itself.
+// for any other object, and for a dict that has a key "ref": then the object is the
+// container itself.
 static fc_status_t open_stored(fc_frame_t *frame, const fc_op_t *op,
                                fc_value_t *dest, bool *out_stored,
                                fc_error_t *err) {
@@ -145,8 +145,8 @@ static fc_status_t open_stored(fc_frame_t *frame, const fc_op_t *op,
   return FC_OK;
 }
 
-// Begins the value whose token was just read. A leaf is read to its end; for a
-// container a level is pushed.
+// Begins the value whose first token was just read. A leaf is read to its end; a
+// container is pushed as a level.
 static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
                               fc_json_token_t token, fc_value_t *dest,
                               fc_error_t *err) {
@@ -190,7 +190,7 @@ static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
 }
 
 // ---------------------------------------------------------------------------
-// Containers: one step
+// Containers: reading one element
 
 static fc_status_t wrong_length(fc_frame_t *frame, const char *what,
                                 uint32_t wanted, size_t count,
@@ -227,7 +227,7 @@ static fc_status_t step_tuple(fc_frame_t *frame, fc_level_t *level,
                     place_of(frame, child, level->items, index), err);
 }
 
-// After the list in {"list":[…]}, the object must end.
+// Reads the end of the object {"list":[…]}, whose list has just ended.
 static fc_status_t close_wrapper(fc_frame_t *frame, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(fc_json_next(&frame->reader, &token, err));
@@ -253,8 +253,8 @@ static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
 
 #define NAMES_SHOWN 8
 
-// Writes "; there are 'a', 'b'" with up to NAMES_SHOWN names, and the number of further
-// names. Returns the end.
+// Writes "; there are 'a', 'b'" with up to NAMES_SHOWN names, and how many more there
+// are. Returns the end.
 static char *list_names(const fc_plan_key_t *keys, uint32_t count, char *out,
                         const char *end) {
   const char *before = count == 1 ? "; there is '" : "; there are '";
@@ -311,7 +311,8 @@ fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
   return FC_OK;
 }
 
-// Reads the value of the key `name`, which was just read. A container is only opened.
+// Reads the value of the key `name`, which was just read. If the value is a container, it
+// is only opened.
 static fc_status_t open_entry(fc_frame_t *frame, fc_level_t *level,
                               fc_str_t name, fc_error_t *err) {
   const fc_op_t *op = level->op;
@@ -395,7 +396,7 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
                     &array->items[array->count++], err);
 }
 
-// Reads the open containers to their end.
+// Reads all open containers to their end.
 static fc_status_t read_open(fc_frame_t *frame, fc_error_t *err) {
   while (frame->depth) {
     fc_level_t *level = &frame->levels[frame->depth - 1];
@@ -419,7 +420,7 @@ static fc_status_t read_open(fc_frame_t *frame, fc_error_t *err) {
 
 fc_status_t fc_container_read(fc_frame_t *frame, const fc_op_t *op,
                               fc_json_token_t token, fc_error_t *err) {
-  // Nearly always.
+  // The usual case.
   if (op->kind == FC_TYPE_TENSOR && token == FC_JSON_ARRAY_BEGIN &&
       op->dtype != FC_DTYPE_NONE) {
     return fc_fill_decode(frame, op, token, place_of(frame, op, NULL, 0), err);

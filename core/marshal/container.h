@@ -12,9 +12,9 @@
 fc_status_t fc_container_read(fc_frame_t *frame, const fc_op_t *op,
                               fc_json_token_t token, fc_error_t *err);
 
-// Read a dict whose entries stand among others of an open object. fc_dict_read reads
-// the value of the key `name`, which was just read; fc_dict_close checks that no key is
-// missing.
+// These read a dict whose entries stand among other members of an open object.
+// fc_dict_read reads the value of the key `name`, which was just read. fc_dict_close
+// checks that no key is missing.
 fc_status_t fc_dict_open(fc_frame_t *frame, const fc_op_t *op,
                          fc_level_t *out_dict, fc_error_t *err);
 fc_status_t fc_dict_read(fc_frame_t *frame, fc_level_t *dict, fc_str_t name,
@@ -22,8 +22,9 @@ fc_status_t fc_dict_read(fc_frame_t *frame, fc_level_t *dict, fc_str_t name,
 fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
                           fc_error_t *err);
 
-// Fails because none of `keys` is the `what` that was just read. The message suggests the
-// nearest of `keys`, or lists them when none is near. Without keys the message is `none`.
+// Fails because `name`, a `what` that was just read, is none of `keys`. The message
+// suggests the nearest of `keys`, or lists them when none is near. Without keys the
+// message is `none`.
 fc_status_t fc_container_unknown(fc_frame_t *frame, fc_code_t code,
                                  const char *what, fc_str_t name,
                                  const fc_plan_key_t *keys, uint32_t count,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DECODE: a call document -> flat values, in one pass over its bytes. Called by a
-// worker. container.c reads the arguments' values; this file reads the rest: sections,
+// DECODE: turns a call document into flat values, in one pass over its bytes. Called by a
+// worker. container.c reads the values of arguments; this file reads the rest: sections,
 // positions and names, options. The first error in document order is reported.
 #include "marshal/container.h"
 #include "marshal/framed.h"
@@ -16,16 +16,17 @@ enum { ARGS, KWARGS, OPTIONS, REPEAT, SECTION_COUNT };
 
 // What the call document has contained so far.
 typedef struct document_t {
-  uint8_t *given;    // by input: 1 given, 2 given in kwargs and read
+  uint8_t *given;    // by input: 1: given; 2: given in the "kwargs" that is
+                     // being read
   uint32_t missing;  // inputs not given
   bool root_given;   // args[0] was the whole root dict
   fc_level_t rest;   // the dict of keywords, once a key of it was read
   bool bare;         // the document is the args array
   bool has[SECTION_COUNT];
-  uint64_t ends[SECTION_COUNT];  // where each closes
+  uint64_t ends[SECTION_COUNT];  // offsets at which the sections end
 } document_t;
 
-// Names the argument in an error about its value, and locates the error.
+// Adds to an error about an argument's value which argument it is, and where.
 static fc_status_t name_argument(fc_frame_t *frame,
                                  const fc_plan_param_t *input,
                                  fc_status_t status, fc_error_t *err) {
@@ -55,18 +56,18 @@ static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
 #define LIST_HINT \
   "; the call is a list of arguments, so one tensor stands in [ ] too"
 
-// True when the only argument that may be given by position is a tensor. Clients often
+// True when only one argument may be given by position, and it is a tensor. Clients often
 // send the rows of such a tensor as arguments.
 static bool takes_one_tensor(const fc_plan_t *plan) {
   return plan->positional_count == 1 &&
          plan->inputs[0].op->kind == FC_TYPE_TENSOR;
 }
 
-// Explains why the value of a tensor, the only argument, was refused as not nested deep
-// enough. If more values follow, the client probably sent the tensor's rows as
+// Explains why the only argument, a tensor, was refused as not nested deep enough.
+// If more values follow, the client probably sent the tensor's rows as
 // arguments, and the message says so. If no value follows and one bracket is `missing`,
-// the message says that. Reads on from the refused value, to where the reader had
-// `depth` containers open, so `err` must have its position already.
+// the message says that. Reads on after the refused value, until the reader has
+// `depth` open containers again, so `err` must have its position already.
 static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
                                 fc_status_t status, fc_error_t *err) {
   const int32_t missing = frame->fill.too_flat;
@@ -79,7 +80,8 @@ static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
   if (read == FC_OK) read = fc_json_next(reader, &token, NULL);
   if (read != FC_OK) return status;
   const bool alone =
-      token == FC_JSON_ARRAY_END;  // as one row of a table may be
+      token == FC_JSON_ARRAY_END;  // no more values: it may be a single row of
+                                   // a table
   if (alone && missing != 1) return status;
   fc_error_t longer;
   fc_fail(&longer, err->code, "%s%s", err->message,
@@ -88,11 +90,11 @@ static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
   return status;
 }
 
-// Reads one element of the array of arguments.
+// Reads one element of "args".
 static fc_status_t read_positional(fc_frame_t *frame, document_t *document,
                                    uint32_t index, fc_json_token_t token,
                                    fc_error_t *err) {
-  // The reader already counts a bracket or brace that was just read.
+  // If a bracket or brace was just read, the reader already counts it.
   const uint32_t depth = frame->reader.depth - (token == FC_JSON_ARRAY_BEGIN ||
                                                 token == FC_JSON_OBJECT_BEGIN);
   frame->fill.too_flat = 0;
@@ -154,8 +156,8 @@ static fc_status_t duplicate_key(fc_frame_t *frame, fc_error_t *err) {
                       "'%s' is given twice", shown);
 }
 
-// Reads the value of one of the keys of the last argument, for a function whose last
-// argument takes the keywords of a call. The dict stays open until "kwargs" ends.
+// Reads the value of a keyword that is none of the arguments' names: it is a key of the
+// last argument, a dict. The dict stays open until "kwargs" ends.
 static fc_status_t read_rest(fc_frame_t *frame, document_t *document,
                              fc_str_t name, fc_error_t *err) {
   const fc_plan_param_t *rest = frame->plan->rest;
@@ -219,7 +221,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
                             : "the function takes none",
           err);
     }
-    // The key comes twice, since this object has already given the input.
+    // The name comes twice in this object: it has already given the input.
     if (document->given[key->ordinal] == 2) return duplicate_key(frame, err);
     if (document->given[key->ordinal] || document->root_given) {
       fc_status_t status = fc_json_fail(
@@ -382,7 +384,7 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
 }
 
 // Fails because an argument was not given. The error points at the end of "kwargs" or
-// "args", which could have contained it, or of the document if it has neither.
+// "args", where it is missing, or at the end of the document if it has neither.
 static fc_status_t missing_argument(fc_frame_t *frame,
                                     const document_t *document,
                                     fc_error_t *err) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements of JSON text, read straight into their final memory. A tensor gets memory
+// Reads elements of JSON text straight into their final memory. A tensor gets memory
 // for at most as many elements as the rest of the document can hold, whatever shape the
 // document states.
 #include "marshal/fill.h"
@@ -27,7 +27,7 @@ fc_status_t fc_fill_too_large(fc_frame_t *frame, size_t limit,
   return status;
 }
 
-// True for a dim whose name got its size from an earlier value.
+// True for a named dim whose size an earlier value has set.
 static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
                       int32_t dim) {
   return fill->op && fc_dim_is_named(fill->op->dims[dim]) &&
@@ -56,7 +56,8 @@ static fc_status_t disagrees(fc_frame_t *frame, const fc_fill_t *fill,
   return fc_json_locate(&frame->reader, status, err);
 }
 
-// The number of a dim in messages. For a row it is the number in the whole tensor.
+// Returns the number of a dim for messages. For a row it is the number in the whole
+// tensor.
 static int shown_dim(const fc_fill_t *fill, int32_t dim) {
   return (int)dim + (fill->op ? fill->op->lead : 0);
 }
@@ -103,7 +104,7 @@ static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // Elements
 
-// Reads [re,im]. The opening bracket was just read.
+// Reads the two numbers of [re,im]. The opening bracket was just read.
 static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
                              fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
@@ -135,9 +136,9 @@ fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
   return read_pair(frame, part, out, err);
 }
 
-// A tensor of unknown size begins with room for FIRST elements, and its room grows by
-// FACTOR. So many small tensors take little memory, and a large one is moved so rarely
-// that moving costs little.
+// A tensor of unknown size begins with room for FIRST elements; when the room is full, it
+// grows by FACTOR. So many small tensors take little memory, and a large one is moved so
+// rarely that moving costs little.
 #define FIRST ((size_t)256)
 #define FACTOR 8
 
@@ -171,9 +172,9 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   }
 }
 
-// Reads an element that was refused as fill->dtype again, as fill->other, the type of
-// the other sign. It does so only if there is such a type and the element was a number
-// out of range. If the number fits, the two types change places, so that from then on
+// Reads an element a second time, as fill->other, after it was refused as fill->dtype. It
+// does so only if `other` is a type and the element was a number out of range. If the
+// number fits, the two types change places, so that from then on
 // the type that fitted is tried first. `err` has the error of the first attempt; if the
 // second attempt also fails, `err` becomes the error to report.
 static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
@@ -203,12 +204,13 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
   return FC_OK;
 }
 
-// Reads up to `want` numbers of one array. Where both signs are accepted, it reads both.
+// Reads up to `want` numbers of one array. If the sign of the type is open, it reads
+// numbers of both types.
 static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                             size_t *out_count, fc_json_token_t *out_stop,
                             fc_error_t *err) {
-  // `why` is not on the stack, because hardening would clear it there. For a
-  // short row that would take as long as reading the row.
+  // `why` is not on the stack, because the compiler's hardening would clear it there. For
+  // a short row that would take as long as reading the row.
   fc_error_t *why = &fill->why;
   for (*out_count = 0;;) {
     if (*out_count < want) FC_TRY(make_room(frame, fill, err));
@@ -283,7 +285,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
   return too_few(frame, fill, fill->rank - 1, (long long)count, err);
 }
 
-// Fails because the value is not an array where one is required.
+// Fails because an array is required and the value is none.
 static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
@@ -346,9 +348,9 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // A tensor
 
-// The unsigned type that a signless integer may also have. Types that were found in the
-// bytecode leave the sign open. NONE for other types. Not inlined, because it has a text
-// on its stack.
+// Returns the unsigned type that a signless integer may also have, because types that
+// were found in the bytecode leave the sign open. NONE for other types. Not inlined,
+// because it has a text on its stack.
 static __attribute__((noinline)) fc_dtype_t other_sign(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   char text[16];
@@ -374,7 +376,7 @@ fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code) {
   return fill;
 }
 
-// The most elements that the rest of the document can hold. A number takes at
+// Returns the most elements that the rest of the document can hold. A number has at
 // least two characters ("0,"), a complex number six ("[0,0],").
 static size_t rest_of_document(const fc_frame_t *frame, const fc_fill_t *fill) {
   size_t rest = (size_t)(frame->reader.end - frame->reader.cursor);
@@ -430,9 +432,9 @@ fc_status_t fc_fill_finish(fc_frame_t *frame, fc_fill_t *fill,
   return fc_fill_hand_over(frame, fill, dims, rank, dtype, dest, err);
 }
 
-// Counts the '[' before the next element; white space is skipped. *out_next becomes the
-// character after them. It is '\0' when there is none, or when there are more than
-// FC_JSON_DEPTH_MAX brackets: then counting stops.
+// Counts the '[' before the next element, and skips white space. *out_next becomes the
+// character after the brackets: '\0' when there is none, or when counting stopped at
+// FC_JSON_DEPTH_MAX brackets.
 static int32_t count_brackets(const fc_frame_t *frame, char *out_next) {
   int32_t count = 0;
   const char *at = frame->reader.cursor, *end = frame->reader.end;
@@ -452,7 +454,7 @@ int32_t fc_fill_rank(const fc_frame_t *frame, fc_json_token_t token,
   if (token != FC_JSON_ARRAY_BEGIN) return 0;
   char next;
   int32_t rank = 1 + count_brackets(frame, &next);
-  // The innermost pair of a complex number is not a dim; an empty array is one.
+  // The innermost brackets of a complex number are not a dim, but an empty array is one.
   bool pair = part_of(dtype) != dtype && next != ']';
   return pair ? rank - 1 : rank;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A frame's life: begin, invoke, end, and the source of its memory. Called by
-// one worker; decode.c and encode.c have the other two stages.
+// A frame's life (begin, invoke, end) and the sources of its memory. Called by
+// one worker; decode.c and encode.c have the stages DECODE and ENCODE.
 #include "marshal/frame.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "marshal/profiled.h"
 #include "value/gather.h"
 
-// A reset keeps the first block of each arena. So a frame that has served one
-// small request allocates nothing for the next.
+// The first block of each arena stays when the arena is reset. So a frame that has served
+// one small request allocates nothing for the next.
 #define VALUE_BLOCK_SIZE ((size_t)16 << 10)
 #define TENSOR_BLOCK_SIZE ((size_t)64 << 10)
 
@@ -249,7 +249,7 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   for (int32_t i = 0; i < op->rank; i++) {
     shape[i] = fc_frame_dim(frame, op->dims[i]);
     if (shape[i] >= 0) continue;
-    // The name occurs only in dims of list elements, and no element was read: the list
+    // The name of the dim occurs only in list elements, and no element was read: the list
     // is empty, or was set and not decoded.
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "argument %u ('%.*s'): nothing says how large its dim %d is",
@@ -307,7 +307,7 @@ fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
 
 // ---------------------------------------------------------------------------
 // Arguments that were set, not decoded. Their types and shapes are checked
-// here, because native code reads as much memory as its arguments state.
+// here, because native code reads as much memory as their shapes say.
 
 static fc_status_t check_named_dims(fc_frame_t *frame, const fc_op_t *op,
                                     const fc_tensor_t *tensor,
@@ -336,7 +336,7 @@ fc_status_t fc_frame_check_shape(fc_frame_t *frame,
   return status;
 }
 
-// A tensor that compiled code cannot use is copied.
+// Copies a tensor if compiled code cannot use it where it lies.
 static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
                                size_t size, fc_error_t *err) {
   if (!size || fc_tensor_is_usable(tensor, frame->plan->signature->alignment)) {
@@ -444,7 +444,7 @@ fc_status_t fc_frame_invoke_profiled(
 }
 
 void fc_frame_end(fc_frame_t *frame) {
-  if (!frame->plan) return;  // it has ended
+  if (!frame->plan) return;  // the call has already ended
   fc_frame_end_call(frame);
   fc_guarded_free(frame);
   frame->plan = NULL;
@@ -485,7 +485,7 @@ void fc_frame_set_keeper(fc_frame_t *frame, const fc_keeper_t *keeper) {
 }
 
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count) {
-  frame->decoded = false;  // the caller may change them
+  frame->decoded = false;  // the caller may change the arguments
   bool ready = frame->plan && frame->arguments;
   *out_count = ready ? frame->plan->signature->raw_argument_count : 0;
   return frame->arguments;

@@ -11,7 +11,7 @@
 #include "marshal/keeper.h"
 #include "state/store.h"
 
-// Dims and elements of an array of references while it is read; a dim is -1 until known.
+// Dims and elements of an array of references that is being read. An unknown dim is -1.
 typedef struct fc_refarray_t {
   int64_t dims[FC_RANK_MAX];
   fc_value_t *items;
@@ -19,31 +19,32 @@ typedef struct fc_refarray_t {
   size_t capacity;
 } fc_refarray_t;
 
-// A container being read.
+// A container that is being read.
 typedef struct fc_level_t {
   const fc_op_t *op;
-  const fc_op_t *child;  // of the next element, not in a DICT
-  // NULL: its leaves are raw values or are not stored, or it is an inner array of a
-  // REFARRAY.
+  const fc_op_t *child;  // type of the next element; not for a DICT
+  // NULL if its leaves are raw values, if they are not stored, or if it is an inner array
+  // of a REFARRAY.
   fc_value_t *dest;
-  fc_value_t *items;     // of dest
-  size_t count;          // elements begun
-  size_t capacity;       // of items in a list, where they grow
-  uint8_t *seen;         // DICT: by ordinal, whether the key came
+  fc_value_t *items;     // the items of `dest`
+  size_t count;          // number of elements begun
+  size_t capacity;       // of `items`, if the container is a list: they grow
+  uint8_t *seen;         // DICT: by ordinal of a key, whether it was read
   fc_refarray_t *array;  // REFARRAY
-  int32_t dim;           // REFARRAY: which dim this nesting is
-  bool wrapped;          // stands in {"list":…}, whose end is still to come
+  int32_t dim;           // REFARRAY: the dim that this array is
+  bool wrapped;          // it stands in {"list":…}, whose end must still be
+                         // read
 } fc_level_t;
 
-// A container being written.
+// A container that is being written.
 typedef struct fc_print_t {
   const fc_op_t *op;        // NULL: a list of no declared type
-  const fc_op_t *child;     // of the next element
-  const fc_value_t *items;  // NULL: children are raw values, or there are none
+  const fc_op_t *child;     // type of the next element
+  const fc_value_t *items;  // NULL: its children are raw values, or it has none
   size_t count;
   size_t next;
   const char *close;
-  const int64_t *dims;  // REFARRAY: of this nesting and those below
+  const int64_t *dims;  // REFARRAY: of this array and those inside it
   int32_t rank;
 } fc_print_t;
 
@@ -55,19 +56,19 @@ typedef struct fc_named_dim_t {
   int32_t dim;
 } fc_named_dim_t;
 
-// Copies of a call's arguments. Each copy ends at an unmapped page; if there are too
-// many, some share a page (guard.c).
+// Copies of a call's arguments. Each copy ends at an unmapped page. If there are too
+// many, some copies share one such page (guard.c).
 typedef struct fc_guarded_t {
   fc_guard_arena_t arena;
-  size_t count;   // tensors that were measured, then copied
+  size_t count;   // tensors that were measured, and later copied
   size_t extent;  // bytes of the arena
-  size_t shared;  // bytes of the copies that end at no page of their own
-  uint8_t *next;  // where the next of these goes
+  size_t shared;  // bytes of the copies that share a page
+  uint8_t *next;  // where the next of these copies goes
 } fc_guarded_t;
 
-#define FC_PRINT_DEPTH_MAX 64  // containers in each other, the result included
+#define FC_PRINT_DEPTH_MAX 64  // nested containers, with the result itself
 
-// What a call does with the values of a store (stored.h describes each function). They
+// The functions by which a call uses a store (stored.h describes each function). They
 // are pointers in the frame, so that a program without a store need not link them.
 typedef struct fc_stored_ways_t {
   fc_status_t (*give)(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
@@ -82,66 +83,71 @@ struct fc_frame_t {
   fc_allocator_t allocator;
   fc_limits_t limits;
   fc_arena_t arena;    // values, shapes, names
-  fc_arena_t tensors;  // what the frame's own placer hands out, and copies
-  fc_arena_t part;     // what one of several calls needs (rows.c)
+  fc_arena_t tensors;  // tensors from the frame's own placer, and copies
+  fc_arena_t part;     // for one of several calls of buckets (rows.c)
   const fc_plan_t *plan;
   fc_stop_t stop;  // ends DECODE and ENCODE
   fc_placer_t placer;
-  uint32_t leaf;  // tensors and byte strings placed, empty ones included
+  uint32_t leaf;  // number of tensors and byte strings placed, with empty ones
   fc_value_t *arguments;
-  fc_named_dim_t *named_dims;  // by name
+  fc_named_dim_t *named_dims;  // by number of the name
   const fc_value_t *results;
   size_t result_count;
-  size_t result_room;  // values that a function of the plan returns
+  size_t result_room;  // number of values that a function of the plan returns
   fc_options_t options;
-  uint32_t row;      // of the signature's sizes, chosen if the plan has entries
-  bool batched;      // it has any number of rows (rows.c)
-  bool least;        // each call of a bucket is one of the smallest
-  int64_t computed;  // rows that were computed for those of the last call
-  size_t copied;     // bytes of raw tensors that could not stay in the body
-  bool decoded;  // every argument fits its type, and its memory is the call's
+  uint32_t row;      // row of the signature's sizes, if the plan has entries
+  bool batched;      // it may have any number of rows (rows.c)
+  bool least;        // only the smallest bucket is called
+  int64_t computed;  // rows that were computed for the last call, with padding
+  size_t copied;     // bytes of raw tensors that had to be copied out of the
+                     // body
+  bool decoded;  // every argument fits its type and lies in the call's memory
   bool guard;
   bool fill_given;  // with `guard`: an argument holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
-  fc_budget_t *budget;  // attempt.h
+  fc_budget_t *budget;  // fc_frame_set_budget
   const fc_keeper_t *keeper;
   fc_store_t *store;             // of the call (stored.h); NULL: none
   const fc_stored_ways_t *ways;  // NULL: there is no store
-  struct fc_stored_t *stored;    // what it uses of it; NULL: nothing
-  bool commits_later;            // fc_stored_hold
+  struct fc_stored_t *stored;    // how the call uses the store; NULL: not at
+                                 // all
+  bool commits_later;            // set by fc_stored_hold
   struct fc_oip_t *oip;          // of a call that oip_read.c decoded
-  bool in_sequence;              // fc_oip_set_sequence
+  bool in_sequence;              // set by fc_oip_set_sequence
   struct fc_repeat_t
-      *repeat;   // what the call's document may say; NULL: nothing
-  bool by_rows;  // a request of tf_read.c came in rows
-  bool framed;   // in a call document, raw bytes may follow it
-  fc_str_t raw;  // raw bytes that no value has taken
-  // Tensors, and values declared as bytes (not text), are written behind the document.
+      *repeat;   // limits and content of "repeat"; NULL: it is not allowed
+  bool by_rows;  // the request was in rows (tf_read.c)
+  bool framed;   // raw bytes may follow the call document
+  fc_str_t raw;  // raw bytes that no value has used yet
+  // Tensors, and values declared as bytes (not text), are written after the document.
   bool raw_results;
   struct fc_raw_t *raw_first;  // the bytes to write there, in document order
   struct fc_raw_t *raw_last;
-  fc_guarded_t guarded;  // copies of this call's arguments
-  uint64_t *sums;  // of its raw arguments (written.c); NULL: it is not compared
+  fc_guarded_t guarded;  // guarded copies of this call's arguments
+  uint64_t *sums;  // of the raw arguments (written.c); NULL: the call is not
+                   // compared
   uint64_t sum;
-  uint64_t dice;          // chooses the calls that are compared
+  uint64_t dice;          // random state that chooses the calls that are
+                          // compared
   fc_profile_t *profile;  // of the last call that was profiled
-  bool profiles;          // that call runs
+  bool profiles;          // a profiled call is running
 
   const fc_backend_t *backend;  // not NULL: call_end must still be called
   void *instance;
   size_t index;
   fc_backend_call_t call;
 
-  // The members from here on take 23 KiB. They are not on the stack, because there they
+  // The members from here on have 23 KiB. They are not on the stack, because there they
   // would be cleared in each call (-ftrivial-auto-var-init, cmake/Flags.cmake).
   //
-  // DECODE
+  // For DECODE
   fc_json_reader_t reader;
-  fc_json_reader_t ahead;  // copy of the reader, to go back after a look ahead
+  fc_json_reader_t ahead;  // copy of the reader, to return to after looking
+                           // ahead
   fc_fill_t fill;
   uint32_t depth;
   fc_level_t levels[FC_JSON_DEPTH_MAX];
-  // ENCODE
+  // For ENCODE
   fc_print_t prints[FC_PRINT_DEPTH_MAX];
 };
 
@@ -149,29 +155,29 @@ struct fc_frame_t {
 fc_status_t fc_frame_fail_idle(fc_error_t *err);
 // Begins to read a document of JSON text.
 void fc_frame_read(fc_frame_t *frame, const char *text, size_t size);
-// Copies bytes, and checks meanwhile whether the call must end.
+// Copies bytes. Meanwhile it checks whether the call must end.
 fc_status_t fc_frame_copy(const fc_frame_t *frame, void *to, const void *from,
                           size_t size, fc_error_t *err);
-// Allocates memory for values. The error says why it failed: the request is
-// over its limit, or there is no memory left.
+// Allocates memory for values. The error says whether the request is over its limit, or
+// there is no memory left.
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err);
-// Tensor memory from the placer; NULL for size 0. FC_CODE_TENSOR_TOO_LARGE when the
+// Gets tensor memory from the placer; NULL for size 0. FC_CODE_TENSOR_TOO_LARGE when the
 // call already has as many tensors as its limit allows.
 fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err);
-// Makes *memory, which was placed last, `size` bytes large; it may move. May be called
-// only if the placer can extend.
+// Makes *memory, which was placed last, `size` bytes large; it may move. Call it only if
+// the placer has `extend`.
 fc_status_t fc_frame_extend(fc_frame_t *frame, size_t placed, size_t used,
                             size_t size, void **memory, fc_error_t *err);
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
                      size_t size);
-// Called when all other arguments are there. Chooses the row of sizes if the plan has
+// Called when all other arguments are set. Chooses the row of sizes if the plan has
 // entries, and places zeroed storage for each OUT argument that has none yet. Fails
 // with FC_CODE_SHAPE_MISMATCH when no argument states the size of a dim of the storage.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
-// Chooses the row of sizes that the call has (sized.c). FC_CODE_SHAPE_MISMATCH when
-// there is no such row, and the call is not batched.
+// Chooses the row of sizes for the sizes of the call (sized.c). FC_CODE_SHAPE_MISMATCH
+// when there is no such row, and the call is not batched.
 fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err);
 // The arguments of fc_frame_invoke.
 typedef struct fc_invoke_t {
@@ -196,30 +202,31 @@ static inline int64_t fc_frame_rows(const fc_frame_t *frame) {
 // FC_CODE_BAD_RESULT when the functions' results cannot be put together.
 fc_status_t fc_frame_call_rows(fc_frame_t *frame, const fc_invoke_t *invoke,
                                fc_value_t *results, fc_error_t *err);
-// Checks the shape of an argument that was not decoded, and binds the names of its
-// dims. FC_CODE_SHAPE_MISMATCH names the argument.
+// Checks the shape of an argument that was not decoded, and sets the sizes of the names
+// of its dims. FC_CODE_SHAPE_MISMATCH names the argument.
 fc_status_t fc_frame_check_shape(fc_frame_t *frame,
                                  const fc_plan_param_t *input,
                                  const fc_op_t *op, const fc_tensor_t *tensor,
                                  fc_error_t *err);
-// The number of empty arrays that are written for a shape with a dim of 0: the
+// Returns the number of empty arrays that are written for a shape with a dim of 0: the
 // product of the dims before the first 0. These arrays take no memory but are
-// printed. For a shape without a 0, the number of elements. SIZE_MAX on overflow.
+// printed. For a shape without a 0, returns the number of elements. SIZE_MAX on overflow.
 size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
-// The most elements one tensor of this type may have.
+// The most elements that one tensor of this type may have.
 static inline size_t fc_frame_element_limit(const fc_frame_t *frame,
                                             fc_dtype_t dtype) {
   size_t by_size = frame->limits.tensor_size / fc_dtype_size(dtype);
   size_t by_count = frame->limits.tensor_elements;
   return by_size < by_count ? by_size : by_count;
 }
-// The size that a dim must have: its own, or that of its name; -1 if it is unknown.
+// Returns the size that a dim must have: its own, or the size of its name; -1 if it is
+// unknown.
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
 // Notes that dim `dim` of `op` has `size`. If the dim is named and the size of the name
 // is still unknown, `size` is the name's size from now on.
 void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size);
-// fc_frame_bind_dim for all dims of `op`.
+// Does the same as fc_frame_bind_dim for all dims of `op`.
 void fc_frame_bind_dims(fc_frame_t *frame, const fc_op_t *op,
                         const int64_t *dims);
 // Checks that dims of one tensor that have the same name are equal. Called when all
@@ -227,9 +234,9 @@ void fc_frame_bind_dims(fc_frame_t *frame, const fc_op_t *op,
 // the outer array ends.
 fc_status_t fc_frame_check_dims(fc_frame_t *frame, const fc_op_t *op,
                                 const int64_t *dims, fc_error_t *err);
-// Fails because dim `dim` of `op` is `size`, but its name has another size. If `size`
-// is negative, the dim is larger than the name's size. The message names the value that
-// had the name's size first.
+// Fails because dim `dim` of `op` is `size`, but its name has another size. A negative
+// `size` means that the dim is larger than the name's size. The message names the value
+// that set the name's size.
 fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               const fc_op_t *op, int32_t dim, int64_t size,
                               fc_error_t *err);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies arguments so that they end at an unmapped page, and finds results that were
-// made of the bytes between an argument and its page.
+// computed from the bytes between an argument and its page (the fill).
 #include "marshal/guard.h"
 
 #include "value/gather.h"
 
-// True when all bytes of an element are FC_GUARD_FILL. `size` is a constant in each
+// True when all bytes of any element are FC_GUARD_FILL. `size` is a constant in each
 // call, so that memcmp becomes one comparison.
 static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   uint64_t fill;
@@ -17,8 +17,8 @@ static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   return false;
 }
 
-// has_fill for elements of any type. Only floats of at least two bytes count; a complex
-// number is two floats.
+// Does the same as has_fill for elements of any type. Only floats of at least two bytes
+// count; a complex number is two floats.
 static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   size_t size = info->size;
@@ -36,12 +36,12 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
     case 8:
       return has_fill(data, count, 8);
     default:
-      return false;  // where a byte is an element, the fill may be a number
+      return false;  // in an element of one byte the fill may be a valid number
   }
 }
 
-// holds_fill for a strided view. A dim of stride 0 is skipped, since it repeats
-// the same elements.
+// Does the same as holds_fill for a strided view. A dim of stride 0 is skipped, since it
+// repeats the same elements.
 static bool view_holds_fill(const fc_tensor_t *tensor) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
   int64_t shape[FC_RANK_MAX], index[FC_RANK_MAX] = {0}, at = 0;
@@ -73,13 +73,13 @@ static bool value_holds_fill(const fc_value_t *value) {
          holds_fill(&value->scalar, 1, value->dtype);
 }
 
-// The number of tensors of a call that end at a page of their own. Each splits the
+// How many tensors of a call end at a page of their own. Each of them splits the
 // mapping in two, and a process may have only 65,530 mappings. Further tensors,
 // elements of very long lists, lie one after the other with the fill between them, and
-// the last one ends at a page.
+// only the last one ends at a page.
 #define ALONE_MAX 1024
 
-// True for a tensor that is copied. A strided view is not copied, because only its
+// True for a tensor that must be copied. A strided view is not copied, because only its
 // owner knows which memory it may reach.
 static bool is_copied(const fc_value_t *value, size_t *out_size) {
   size_t count;
@@ -89,16 +89,16 @@ static bool is_copied(const fc_value_t *value, size_t *out_size) {
                         out_size);
 }
 
-// The bytes of a copy that shares a page with others, including the fill after it,
-// which is at least as long as a tensor's alignment.
+// Returns how many bytes a copy needs that shares a page with others. The fill after it
+// is at least as long as a tensor's alignment.
 static size_t shared_extent(size_t size) {
   return ((size + FC_GUARD_ALIGNMENT - 1) / FC_GUARD_ALIGNMENT + 1) *
          FC_GUARD_ALIGNMENT;
 }
 
 // True for a value of the store that already ends at an unmapped page; a part of a list
-// may not. It is not searched for the fill, which would cost more than the copy that is
-// saved.
+// may not. Such a value is not copied, and not searched for the fill, because searching
+// would cost more than the copy.
 static bool is_stored(const fc_frame_t *frame, const fc_value_t *value) {
   size_t size;
   return frame->store && is_copied(value, &size) && size &&
@@ -144,7 +144,7 @@ static fc_status_t copy(fc_frame_t *frame, fc_value_t *value, fc_error_t *err) {
 }
 
 // Fails when a float result has the bits of the fill. Up to 63 readable bytes lie
-// between a guarded tensor and the unmapped page. They contain the fill, so such a
+// between a guarded tensor and the unmapped page, and they are the fill. So the
 // result was most likely computed from them. There is no error if the caller sent such
 // a float. (A function that makes the same bits from integers or constants fails, too.)
 static fc_status_t check_fill(fc_frame_t *frame, fc_value_t *value,
@@ -190,7 +190,7 @@ void fc_guarded_free(fc_frame_t *frame) {
   fc_guard_arena_close(&frame->guarded.arena);
 }
 
-// Reserves memory for the measured copies. Those that share a page are taken first.
+// Reserves memory for the measured copies. The copies that share a page come first.
 static fc_status_t open_arena(fc_guarded_t *guarded, fc_error_t *err) {
   size_t shared = 0, total;
   if (guarded->shared) shared = fc_guard_extent(guarded->shared, 64);

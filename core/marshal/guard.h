@@ -11,11 +11,11 @@
 // page. Tensors within lists are copied, too.
 fc_status_t fc_guarded_copy(fc_frame_t *frame, fc_value_t *arguments,
                             size_t count, fc_error_t *err);
-// Fails when a float result has the bits of the fill between a tensor and its page.
-// FC_CODE_CALL_FAILED.
+// Fails with FC_CODE_CALL_FAILED when a float result has the bits of FC_GUARD_FILL, which
+// lie between a tensor and its page.
 fc_status_t fc_guarded_check(fc_frame_t *frame, fc_value_t *results,
                              size_t count, fc_error_t *err);
-// Calls `visit` for each value, also for those within lists.
+// Calls `visit` for each value, and for each value in a list.
 typedef fc_status_t (*fc_visit_t)(fc_frame_t *frame, fc_value_t *value,
                                   fc_error_t *err);
 fc_status_t fc_frame_visit(fc_frame_t *frame, fc_value_t *values, size_t count,

@@ -13,7 +13,7 @@ typedef struct fc_inputs_t {
   const fc_model_t *model;
   uint8_t *given;    // by input
   uint32_t missing;  // inputs not given
-  size_t allowance;  // bytes that deflated parts of the body may still become
+  size_t allowance;  // bytes that decompressed parts of the body may still have
 } fc_inputs_t;
 
 // Begins the inputs of a call, and places the arguments that clients do not send,
@@ -21,22 +21,21 @@ typedef struct fc_inputs_t {
 fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
                             fc_error_t *err);
 
-// True when the input is one value, whose shape may be [] or [1].
+// True when the input is a single value, so that its shape may be [] or [1].
 bool fc_inputs_is_one(const fc_model_tensor_t *tensor);
 // Begins to read an input as a tensor. Fills in `op`, which must stay as long as
-// `typed`. For an input of one value, or a LIST, `op` allows any dims, so that [] and
-// [1] are both read. fc_inputs_check_one checks them once they are known; it is not
-// called for bytes that came as a row of ui8.
+// `typed`. For an input of a single value, or a LIST, `op` allows any dims, so that []
+// and [1] are both read. Call fc_inputs_check_one when the dims are known, except
+// for bytes that came as a row of ui8.
 void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
                     fc_op_t *op, fc_typed_t *typed);
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err);
-// Stores `value` as the input, where the function gets it, and counts the input as
-// given.
+// Stores `value` as the argument of the input, and counts the input as given.
 fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
                             fc_value_t value, fc_error_t *err);
-// Takes `bytes`, which belong to the call, as a whole input: dense row-major elements
-// of `dtype`, or ui8 for a BYTES. The error names the input.
+// Makes `bytes` a whole input, without a copy: they must stay as long as the call. They
+// are dense row-major elements of `dtype`, or ui8 for a BYTES. The error names the input.
 fc_status_t fc_inputs_take(fc_inputs_t *inputs, uint32_t number,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_str_t bytes, fc_error_t *err);

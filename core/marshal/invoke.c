@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes one call of a function of the module, with values that were checked. The call
-// is guarded, compared and timed as the frame says. A call of many rows makes several
+// Makes one call of a function of the module, with values that were checked. As the frame
+// says, the call is guarded, compared and timed. A call of many rows makes several
 // such calls (rows.c).
 #include "marshal/frame.h"
 #include "marshal/guard.h"
@@ -15,8 +15,8 @@ void fc_frame_end_call(fc_frame_t *frame) {
 }
 
 // Checks that plan, instance and index belong together, since the caller chose them
-// separately. A plan that has entries sets *index: its entries say which function has
-// the sizes of the call.
+// separately. If the plan has entries, *index becomes the function for the sizes of the
+// call.
 static fc_status_t find_function(const fc_frame_t *frame,
                                  const fc_invoke_t *invoke, size_t *index,
                                  fc_error_t *err) {
@@ -46,7 +46,7 @@ static fc_status_t call_backend(fc_frame_t *frame, fc_error_t *err) {
   return backend->call(frame->instance, frame->index, &frame->call, err);
 }
 
-// Makes the call, and notes how long calls of this row take.
+// Makes the call of a bucket, and notes how long it took.
 static fc_status_t call_bucket(fc_frame_t *frame, fc_error_t *err) {
   fc_batch_t *batch = frame->plan->batch;
   const uint64_t began_ns = fc_clock_ns();
@@ -85,7 +85,7 @@ fc_status_t fc_frame_call(fc_frame_t *frame, const fc_invoke_t *invoke,
   FC_TRY(FC_UNLIKELY(plan->batch != NULL) ? call_bucket(frame, err)
                                           : call_backend(frame, err));
   FC_TRY(fc_written_check(frame, arguments, err));
-  // With alignment 1 tensors end at the page, so there is no fill that could be read.
+  // With alignment 1 a tensor ends at the page: there is no fill between them to be read.
   if (frame->guard && plan->signature->alignment > 1) {
     FC_TRY(fc_guarded_check(frame, results, frame->result_room, err));
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of steps. What it needs from run to run lies in the carry: a state, then lists
-// of feeds, of results to write, and of words that say how to reach the leaves of trees.
+// The loop of steps. What it needs from one run to the next lies in the carry: a state,
+// then lists of feeds and of results to write, then words that say how to reach the
+// leaves of trees.
 #include "marshal/iteration.h"
 
 #include "base/float_format.h"
@@ -14,16 +15,17 @@
 typedef struct state_t {
   uint64_t times;
   uint64_t step;   // steps made
-  uint32_t until;  // FC_REPEAT_NONE: nothing is waited for
+  uint32_t until;  // FC_REPEAT_NONE: there is no "until"
   uint32_t feed_count;
   uint32_t emit_count;
   uint32_t word_count;
   uint32_t loan_count;
   uint32_t keep_count;
-  uint32_t int64_string;  // fc_options_t, as numbers that can be checked
+  uint32_t int64_string;  // the members of fc_options_t, as numbers that can be
+                          // checked
   uint32_t results;
   uint8_t equals[16];
-  // The error of a step that failed after other steps of its run had succeeded.
+  // The error of a step that failed after earlier steps of the same run had succeeded.
   // FC_OK: there is none.
   fc_error_t error;
 } state_t;
@@ -31,12 +33,12 @@ typedef struct state_t {
 // A leaf of a result that becomes a leaf of an argument.
 typedef struct feed_t {
   uint32_t result;    // of fc_plan_t.outputs
-  uint32_t from;      // the leaf, counted from that output's first op
+  uint32_t from;      // the leaf's number, counted from the output's first op
   uint32_t argument;  // of fc_plan_t.inputs
   uint32_t to;
-  uint32_t node;  // of the carry
+  uint32_t node;  // node of the argument's leaf in the carry
   int32_t raw;
-  uint32_t words;  // its steps, then its sizes (fc_leaf_way_t)
+  uint32_t words;  // index of its steps, then its sizes (fc_leaf_way_t)
   uint32_t step_count;
 } feed_t;
 
@@ -47,7 +49,7 @@ typedef struct keep_t {
   char name[FC_STORE_NAME_MAX + 1];
 } keep_t;
 
-// The parts of a state, which lie in the carry.
+// Where the parts of a state lie in the carry.
 typedef struct view_t {
   state_t *state;
   feed_t *feeds;
@@ -76,7 +78,7 @@ static size_t size_of(const state_t *state) {
 }
 
 // ---------------------------------------------------------------------------
-// Begin
+// Beginning the steps
 
 // The leaves of one argument, and those of the result that feeds it.
 typedef struct pair_t {
@@ -98,15 +100,15 @@ static const fc_leaf_way_t *first_way(const fc_leaves_t *leaves,
   return &leaves->ways[first];
 }
 
-// True for a leaf that has a value; a null or an empty tuple has none.
+// True if the leaf has a value to feed: a null or an empty tuple has none.
 static bool is_fed(const fc_leaf_way_t *from, const fc_leaf_way_t *to) {
   return from->raw_index >= 0 && to->raw_index >= 0 &&
          from->op->kind != FC_TYPE_NULL && from->op->kind != FC_TYPE_TUPLE &&
          from->op->kind != FC_TYPE_DICT;
 }
 
-// Pairs the leaves of each feed. repeat.c has compared the two trees, so they
-// have the same leaves.
+// Pairs the leaves of the result and the argument of each feed. repeat.c has compared the
+// two trees, so they have the same leaves.
 static fc_status_t find_pairs(fc_frame_t *frame, const fc_repeat_t *repeat,
                               pair_t **out_pairs, fc_error_t *err) {
   fc_leaves_t arguments, results;
@@ -130,7 +132,8 @@ static fc_status_t find_pairs(fc_frame_t *frame, const fc_repeat_t *repeat,
   return FC_OK;
 }
 
-// Leaves out values of the store and values that each step places. A fed value is a copy.
+// Removes from the arguments what the carry need not hold: values of the store, and
+// values that each step places anew. A value of the store that is fed stays, as a copy.
 static void leave_out(fc_frame_t *frame, const fc_repeat_t *repeat,
                       const pair_t *pairs) {
   const fc_plan_t *plan = frame->plan;
@@ -293,7 +296,7 @@ static bool has_end(const char *text, size_t size) {
 }
 
 static bool is_error_sound(const fc_error_t *err) {
-  uint8_t has_pointer;  // no bool, if it is neither
+  uint8_t has_pointer;  // not bool: it may be neither 0 nor 1
   memcpy(&has_pointer, &err->has_pointer, sizeof has_pointer);
   return err->status == FC_OK ||
          (err->status <= FC_INCOMPATIBLE && err->code > FC_CODE_NONE &&
@@ -346,7 +349,7 @@ static fc_status_t open_carry(fc_carry_t *carry, const fc_plan_t *plan,
 }
 
 // ---------------------------------------------------------------------------
-// What a step writes
+// The lines that steps write
 
 static fc_status_t put(fc_encoder_t *encoder, fc_str_t text, fc_error_t *err) {
   return fc_sink_put(encoder->sink, text, err);
@@ -430,7 +433,8 @@ static fc_status_t cannot(const fc_encoder_t *encoder, const feed_t *feed,
                  owner, why);
 }
 
-// Checks what the types leave open. The names of dims are compared when the step begins.
+// Checks what the types leave open: element type and dims. The names of dims are compared
+// when the next step begins.
 static fc_status_t check_tensor(const fc_encoder_t *encoder, const feed_t *feed,
                                 const fc_op_t *to, const fc_tensor_t *tensor,
                                 size_t count, fc_error_t *err) {
@@ -452,7 +456,7 @@ static fc_status_t check_tensor(const fc_encoder_t *encoder, const feed_t *feed,
 }
 
 // If *data lies in the carry, copies it to memory that does not move when the carry
-// changes. *data becomes NULL if the bytes are already in their place.
+// changes. *data becomes NULL if the bytes are already at the right place.
 static fc_status_t move_out(fc_frame_t *frame, const fc_carry_t *carry,
                             const fc_carry_place_t *place, const void **data,
                             size_t size, fc_error_t *err) {
@@ -496,8 +500,8 @@ static fc_status_t take_tensor(fc_encoder_t *encoder, const fc_carry_t *carry,
   return FC_OK;
 }
 
-// Finds the value of a feed. It is stored only after all were found, because one feed
-// may write where the value of another lies.
+// Finds the value of a feed. The values are stored only after all were found, because
+// storing one may overwrite another.
 static fc_status_t take(fc_encoder_t *encoder, const fc_iteration_t *it,
                         const fc_carry_t *carry, const view_t *view,
                         const feed_t *feed, fc_value_t *out_value,
@@ -556,8 +560,8 @@ static fc_status_t lend(const fc_carry_t *carry, fc_frame_t *frame,
   return FC_OK;
 }
 
-// Finds out, after the call of a step, whether it is the last. If so, its
-// results are kept.
+// Finds out, after the call of a step, whether it is the last step. If so, notes which of
+// its results the store keeps.
 static fc_status_t find_end(const fc_iteration_t *it, fc_frame_t *frame,
                             const view_t *view, fc_iteration_end_t *out_end,
                             fc_error_t *err) {
@@ -613,7 +617,7 @@ static fc_status_t make_step(const fc_iteration_t *it, fc_frame_t *frame,
   return FC_OK;
 }
 
-// True when a step was ended from outside and may have written half of a value.
+// True when a step was stopped from outside and may have written half of a value.
 static bool is_torn(const fc_iteration_t *it, const state_t *state,
                     fc_status_t status) {
   const bool writes = state->loan_count || state->keep_count ||
@@ -639,7 +643,7 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
   fc_error_t failed = {0};
   fc_status_t status = FC_OK;
   out->steps = view.state->step;
-  // A module may have written to the carry.
+  // The carry is not trusted: a module may have written to it.
   const bool stored = view.state->loan_count || view.state->keep_count;
   if (stored && !iteration->store) return fail_damaged(err);
   carry->lend = stored ? lend : NULL;
@@ -660,7 +664,8 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
     if (err) *err = failed;
     return status;
   }
-  // A value that could not be stored may have moved the block, so the view is made again.
+  // Storing a value may have moved the block even if it failed, so the view is made
+  // again.
   view_of(carry).state->error = failed;
   return FC_OK;
 }

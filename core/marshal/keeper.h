@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers that need not be copied: the code that runs a call can send bytes of a result
-// from the place where they lie. Private to the library and its programs.
+// Lets the code that runs a call send bytes of a result from where they lie, so that they
+// need not be copied into the answer. Private to the library and its programs.
 #ifndef FARCALL_MARSHAL_KEEPER_H_
 #define FARCALL_MARSHAL_KEEPER_H_
 

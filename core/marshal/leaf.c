@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON text -> one scalar, tensor or byte buffer; the rules are in docs/abi.md,
+// Reads one scalar, tensor or byte buffer from JSON text; the rules are in docs/abi.md,
 // "Values". fill.c, typed.c and bytes.c read values of more than one token.
 #include "marshal/leaf.h"
 
@@ -44,7 +44,7 @@ static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
         fc_json_text_is(&frame->reader, FC_STR("ref"))) {
       return fc_read_reference(frame, op, dest, err);
     }
-    // The error must point at the object.
+    // The reader goes back, so that the error points at the object.
     fc_json_reader_copy(&frame->reader, &frame->ahead);
   }
   if (fc_dtype_info(op->dtype)->part == op->dtype && !is_scalar_token(token)) {

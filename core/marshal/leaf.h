@@ -6,8 +6,8 @@
 
 #include "marshal/frame.h"
 
-// Reads a leaf whose token was just read. If `dest` is NULL, the value is not
-// stored (a null at an index that a SIP signature, farcall/abi.h, left out).
+// Reads a leaf whose token was just read. If `dest` is NULL, the value must be null and
+// is not stored: it stands at an index that a SIP signature (farcall/abi.h) left out.
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err);

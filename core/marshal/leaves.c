@@ -10,9 +10,10 @@
 typedef struct level_t {
   const fc_op_t *next;  // the next child of this tuple or dict
   uint32_t ordinal;     // the number of that child
-  uint32_t left;        // children still to come, `next` included
+  uint32_t left;        // number of children still to come, with `next`
   size_t path_size;     // size of the path to the level itself
-  int32_t raw_index;  // of the value in which children lie that have no own one
+  int32_t raw_index;  // of the value that holds children without an own raw
+                      // index
   uint32_t step_count;  // steps from that value to the list of the children
 } level_t;
 
@@ -23,14 +24,15 @@ typedef struct walk_t {
   uint32_t count;
   fc_leaf_path_t *paths;
   uint32_t path_count;
-  fc_text_t path;  // of the op being walked, without its head (add_path)
+  fc_text_t path;  // of the op that is being walked, without its head
+                   // (add_path)
   uint32_t steps[FC_TYPE_DEPTH_MAX + 1];
   uint32_t sizes[FC_TYPE_DEPTH_MAX + 1];
   level_t levels[FC_TYPE_DEPTH_MAX + 1];
   uint32_t depth;
 } walk_t;
 
-// False for an empty tuple or dict, which is a leaf of its own.
+// True for a tuple or dict with parts. An empty one is a leaf.
 static bool has_parts(const fc_op_t *op) {
   return (op->kind == FC_TYPE_TUPLE || op->kind == FC_TYPE_DICT) &&
          op->child_count > 0;
@@ -55,8 +57,8 @@ static fc_status_t put_key(fc_sink_t *sink, fc_str_t key, fc_error_t *err) {
   return FC_OK;
 }
 
-// True for digits or nothing. In a path such a text is a position, so no leaf
-// has a path by such a name.
+// True for a text of digits, or an empty text. In a path such a text is a position, so no
+// path begins with such a name.
 static bool is_position(fc_str_t text) {
   for (size_t i = 0; i < text.size; i++) {
     if (text.data[i] < '0' || text.data[i] > '9') return false;
@@ -119,7 +121,7 @@ static fc_status_t add_leaf(walk_t *walk, const fc_plan_param_t *param,
   return FC_OK;
 }
 
-// The next child of the innermost level that still has one; NULL when all
+// Returns the next child of the innermost level that has one left; NULL when all
 // levels are finished.
 static const fc_op_t *next_op(walk_t *walk, int32_t *out_raw_index,
                               uint32_t *out_step_count, fc_error_t *err,
@@ -207,7 +209,7 @@ static void finish(walk_t *walk, fc_leaves_t *out_leaves) {
                               walk->paths, walk->path_count};
 }
 
-// The role of this input's argument. A root_tree signature has only inputs.
+// The role of an input. All inputs of a root_tree signature have the role IN.
 static fc_role_t role_of(const fc_plan_t *plan, const fc_plan_param_t *input) {
   if (plan->signature->root_tree) return FC_ROLE_IN;
   return (fc_role_t)plan->signature->arguments[input->number].role;

@@ -10,13 +10,12 @@
 
 // How to reach a leaf from the flat values of a call.
 typedef struct fc_leaf_way_t {
-  const fc_plan_param_t *param;  // the argument or result that the leaf is part
-                                 // of
+  const fc_plan_param_t *param;  // the argument or result of the leaf
   const fc_op_t *op;
-  int32_t raw_index;      // FC_RAW_NONE: the value is passed nowhere
+  int32_t raw_index;      // FC_RAW_NONE: the value is not passed
   uint32_t step_count;    // 0: the leaf is the value at that raw index
-  const uint32_t *steps;  // else the item to take in each list on the way
-  const uint32_t *sizes;  // and how many items each of those lists has
+  const uint32_t *steps;  // else: which item to take in each list on the way
+  const uint32_t *sizes;  // and how many items each of these lists has
 } fc_leaf_way_t;
 
 // One path of a leaf. Each leaf has a path that begins with the number of its argument
@@ -35,20 +34,22 @@ typedef struct fc_leaves_t {
   uint32_t path_count;
 } fc_leaves_t;
 
-// All memory comes from `arena`. The plan must outlive the leaves.
+// These make the leaves of a plan. All memory comes from `arena`. The plan must outlive
+// the leaves.
 fc_status_t fc_leaves_of_arguments(const fc_plan_t *plan, fc_arena_t *arena,
                                    fc_leaves_t *out_leaves, fc_error_t *err);
 fc_status_t fc_leaves_of_results(const fc_plan_t *plan, fc_arena_t *arena,
                                  fc_leaves_t *out_leaves, fc_error_t *err);
 
 #define FC_LEAF_NONE UINT32_MAX
-// The leaf at `path`. If `path` continues after a leaf, finds that leaf and writes the
-// rest of `path` to `out_rest`, which is empty for a whole path. If `out_rest` is NULL,
-// only whole paths are found. FC_LEAF_NONE when there is no such leaf, or when `path`
-// ends in a slash.
+// Finds the leaf at `path`. If `path` continues after a leaf, finds that leaf and writes
+// the rest of `path` to `out_rest`, which is empty for a whole path. If `out_rest` is
+// NULL, only whole paths are found. FC_LEAF_NONE when there is no such leaf, or when
+// `path` ends in a slash.
 uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
                         fc_str_t *out_rest);
-// The path by name that is nearest to `path`; empty if none is near.
+// Returns the path that begins with a name and is nearest to `path`; empty if none is
+// near.
 fc_str_t fc_leaves_nearest(const fc_leaves_t *leaves, fc_str_t path);
 
 #endif  // FARCALL_MARSHAL_LEAVES_H_

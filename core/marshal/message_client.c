@@ -4,12 +4,12 @@
 #include "base/proto.h"
 #include "marshal/oip_read.h"
 
-// The numbers of the raw tensors, in a request and in a response, and their tags.
+// The numbers of the field of raw tensors in a request and in a response, and its tag.
 enum { REQUEST_RAW = 7, RESPONSE_RAW = 6 };
 #define TAG(number) ((char)((number) << 3 | FC_PROTO_BYTES))
 
 // ---------------------------------------------------------------------------
-// Echoes
+// Echoes: functions that return their arguments
 
 static uint32_t make_texts(fc_builder_t *builder,
                            const fc_echo_tensor_t *tensor) {
@@ -42,8 +42,8 @@ static fc_status_t add(fc_builder_t *builder, const fc_echo_tensor_t *tensor,
                    "'%s' is of the type '%s', which is not known here", name,
                    type);
   }
-  // The argument and the result get separate nodes, since a node has only one place in
-  // a tree.
+  // The argument and the result get separate nodes, because a node belongs to only one
+  // parent.
   for (int i = 0; i < 2; i++) {
     const uint32_t node = is_texts ? make_texts(builder, tensor)
                                    : make_tensor(builder, tensor, dtype);
@@ -54,7 +54,8 @@ static fc_status_t add(fc_builder_t *builder, const fc_echo_tensor_t *tensor,
   return FC_OK;
 }
 
-// Names of answers are put after '=', so that none is taken as a position.
+// Adds a result of an echo. Its name gets a '=' before it, so that no name is read as a
+// position.
 static fc_status_t add_answer(fc_builder_t *builder,
                               const fc_echo_tensor_t *tensor, fc_error_t *err) {
   fc_text_t text;
@@ -66,8 +67,8 @@ static fc_status_t add_answer(fc_builder_t *builder,
   return status;
 }
 
-// A request has the names, not their paths. The model may be changed, since
-// only this echo uses it.
+// Gives the model's outputs their names instead of paths, because requests contain names.
+// The model may be changed, since only this echo uses it.
 static fc_status_t name_outputs(fc_echo_t *echo,
                                 const fc_echo_tensor_t *tensors, size_t count,
                                 fc_error_t *err) {
@@ -113,7 +114,7 @@ void fc_echo_destroy(fc_echo_t *echo) {
 // ---------------------------------------------------------------------------
 // Messages
 
-// Changes the number of the raw tensors from `from` to `to`.
+// Changes the number of the field of raw tensors from `from` to `to`.
 static fc_status_t renumber(fc_str_t message, uint32_t from, uint32_t to,
                             fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(message);
@@ -133,7 +134,7 @@ static fc_str_t between(const char *begin, const char *end) {
   return fc_str_make(begin, (size_t)(end - begin));
 }
 
-// Writes a name as a path, even if it looks like a path or a position: "=a~1b" for "a/b".
+// Writes a name as a path: "=a~1b" for "a/b". With the '=' no name looks like a position.
 static fc_status_t put_path(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, FC_STR("="), err));
   for (size_t i = 0; i < name.size; i++) {

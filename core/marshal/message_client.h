@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ModelInfer from the client's side: a call document becomes a ModelInferRequest, and a
-// ModelInferResponse becomes an answer. A request and a response differ in one number,
-// so the code that serves them (message.h) also makes and reads them. The frames are
-// those of echoes: functions whose results are their arguments, here a model's inputs
-// or outputs.
+// ModelInfer on the client's side: turns a call document into a ModelInferRequest, and a
+// ModelInferResponse into an answer. A request and a response differ in one number of a
+// field, so the code that serves them (message.h) also writes and reads them here. The
+// frames are those of echoes: functions that return their arguments, here a model's
+// inputs or outputs.
 #ifndef FARCALL_MARSHAL_MESSAGE_CLIENT_H_
 #define FARCALL_MARSHAL_MESSAGE_CLIENT_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ModelInferRequest -> flat values. Fields are read one by one, so raw tensors stay
-// where they lie. Nothing recurses: each level of the message has its own function.
+// Reads a ModelInferRequest into flat values. Fields are read one by one, so raw tensors
+// stay where they lie. Nothing recurses: each level of the message has its own function.
 #include <stddef.h>
 #include <stdio.h>
 
@@ -64,12 +64,12 @@ static fc_status_t point(const char *where, uint32_t number, fc_status_t status,
 }
 
 // ---------------------------------------------------------------------------
-// Parameters: each an entry of a map, {1 key, 2 {1 bool, 2 int64, 3 string, …}}
+// Parameters: entries of a map, {1 key, 2 {1 bool, 2 int64, 3 string, …}}
 
 typedef struct parameter_t {
   fc_str_t key;
   fc_str_t choice;
-  uint64_t number;  // of whichever type but a double, 0 if it is a string
+  uint64_t number;  // of any type except double; 0 if it is a string
   fc_str_t text;
 } parameter_t;
 
@@ -92,7 +92,8 @@ static bool is_key(const parameter_t *parameter, const char *key) {
   return fc_str_equal(parameter->key, fc_str(key));
 }
 
-// Parameters that are not known have no meaning here, as in a document.
+// Reads an entry of the request's parameters. Unknown parameters are ignored, as in a
+// JSON document.
 static fc_status_t take_parameter(const request_t *request, fc_str_t entry,
                                   fc_error_t *err) {
   parameter_t parameter;
@@ -122,7 +123,7 @@ static fc_status_t take_input_parameter(input_t *input, fc_str_t entry,
 // ---------------------------------------------------------------------------
 // Inputs
 
-// Reads dims, which are packed, or one field each.
+// Reads dims from one field, which is either packed or a single dim.
 static fc_status_t take_shape(input_t *input, const fc_proto_field_t *field,
                               fc_error_t *err) {
   fc_proto_t packed = fc_proto_begin(field->bytes);
@@ -187,8 +188,8 @@ static fc_status_t refuse_type(const fc_model_tensor_t *tensor, fc_str_t name,
   return status;
 }
 
-// The field of InferTensorContents that has the elements. FP16 and BF16 have no field:
-// they come raw.
+// Returns the field of InferTensorContents that has the elements of a type. FP16 and BF16
+// have no field: they come raw.
 static fc_elements_t contents_of(fc_dtype_t dtype) {
   if (!dtype) return (fc_elements_t){8, FC_PROTO_BYTES, false};
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
@@ -205,7 +206,7 @@ static fc_elements_t contents_of(fc_dtype_t dtype) {
   return (fc_elements_t){0};
 }
 
-// Finds the type of the value; NONE for texts.
+// Finds the element type of the value; NONE for texts.
 static fc_status_t find_type(const input_t *input,
                              const fc_model_tensor_t *tensor,
                              fc_dtype_t *out_dtype, fc_error_t *err) {
@@ -270,9 +271,9 @@ static fc_status_t take_output(request_t *request, fc_str_t message,
 // ---------------------------------------------------------------------------
 // The request
 
-// Notes whether there are raw entries, because the inputs are read differently then.
-// The names of the model must stand first, and only once: the code that routed the call
-// has read only the beginning.
+// Looks through the request, to note whether it has raw entries, because the inputs are
+// read differently then. Checks that the names of the model stand first, and only once:
+// the code that routed the call has read only the beginning.
 static fc_status_t look_over(request_t *request, fc_str_t body,
                              fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(body);
@@ -353,7 +354,7 @@ fc_status_t fc_message_decode(fc_frame_t *frame, fc_str_t body,
 }
 
 // ---------------------------------------------------------------------------
-// The names in front
+// The names at the beginning
 
 static uint64_t offset_of(fc_str_t message, const char *at) {
   return (uint64_t)(at - message.data);
@@ -431,7 +432,7 @@ fc_status_t fc_message_sequence(fc_str_t message, size_t most,
     }
     if (field.number != REQUEST_PARAMETERS || field.type != FC_PROTO_BYTES ||
         field.bytes.size < sizeof "sequence_id") {
-      continue;  // others, and those that are too short to be one of the three
+      continue;  // another parameter, or too short to be one of the three
     }
     FC_TRY(read_parameter(field.bytes, &parameter, err));
     if (is_key(&parameter, "sequence_id")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements are counted before memory is taken for them, so that a few bytes take no
-// more memory than the shape says.
+// Reads the value of an input. Elements are counted before memory is allocated for them,
+// so that the shape alone cannot request memory.
 #include "marshal/message_value.h"
 
 #include "marshal/strings.h"
@@ -119,7 +119,7 @@ static fc_status_t unpack(fc_frame_t *frame, const fc_message_value_t *sent,
   const size_t size = fc_dtype_size(sent->dtype);
   size_t count = 0, wanted = 0;
   FC_TRY(read_elements(frame, sent, NULL, &count, err));
-  // Only the size of these bytes is used.
+  // fc_typed_measure uses only the size of the bytes.
   FC_TRY(fc_typed_measure(frame, typed, fc_str_make("", count * size), &wanted,
                           err));
   uint8_t *data = fc_arena_alloc(&frame->tensors, count * size + 1, 64);

@@ -10,8 +10,8 @@
 
 // The field of a message that has the elements of a type. Texts are FC_PROTO_BYTES.
 typedef struct fc_elements_t {
-  uint32_t number;  // 0: none has; they come raw
-  uint8_t wire;     // fc_proto_type_t of one
+  uint32_t number;  // 0: there is no field; elements come raw
+  uint8_t wire;     // fc_proto_type_t of one element
   bool is_signed;
 } fc_elements_t;
 
@@ -21,9 +21,10 @@ typedef struct fc_message_value_t {
   const int64_t *dims;
   const fc_str_t
       *raw;  // the bytes, which belong to the call; NULL: elements are fields
-  fc_str_t fields;  // the message that has them
+  fc_str_t fields;  // the message with these fields
   fc_elements_t elements;
-  bool among_others;  // fields of other numbers say other things
+  bool among_others;  // `fields` also has fields of other numbers, to be
+                      // skipped
 } fc_message_value_t;
 
 // Adds a dim to a shape of `*rank` dims. FC_CODE_SHAPE_MISMATCH.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat results -> ModelInferResponse: the descriptions of the outputs, then the raw
-// bytes of each. Clients index the raw entries without a check, so each output has one.
+// Writes flat results as a ModelInferResponse: the descriptions of the outputs, then the
+// raw bytes of each. Clients index the raw entries without a check, so each output has
+// one.
 #include <stdio.h>
 
 #include "base/proto.h"
@@ -53,7 +54,7 @@ static fc_status_t write_output(fc_oip_answer_t *answer, uint32_t number,
   return FC_OK;
 }
 
-// Writes a warning as a document has it: {"warning": "…"}.
+// Writes a warning in the same form as in a JSON document: {"warning": "…"}.
 static fc_status_t write_warning(fc_oip_answer_t *answer, fc_error_t *err) {
   char text[FC_OIP_WARNING];
   fc_sink_t *sink = answer->encoder.sink;

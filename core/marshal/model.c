@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan is shared by threads, so its model is published with one exchange: the
-// thread that comes second destroys its own model.
+// Makes models. A plan is shared by threads, so its model is published by one atomic
+// exchange: a thread that comes second destroys its own model.
 #include "marshal/model.h"
 
 #include <stdlib.h>
 
 #define BLOCK_SIZE ((size_t)2 << 10)
 
-// The type as which a leaf of unknown type is sent.
+// The type of a leaf of unknown type, as protocols send it.
 static const fc_op_t kAny = {.kind = FC_TYPE_TENSOR,
                              .rank = FC_RANK_DYNAMIC,
                              .raw = FC_RAW_NONE,
                              .span = 1};
 
-// The type as which byte strings are read if the declared type is unknown.
+// The type of byte strings in a leaf of unknown type.
 static const fc_op_t kTexts[] = {
     {.kind = FC_TYPE_LIST, .raw = FC_RAW_NONE, .span = 2, .child_count = 1},
     {.kind = FC_TYPE_BYTES,
@@ -112,8 +112,8 @@ static int by_raw_index(const void *a, const void *b) {
   return left < right ? -1 : left > right;
 }
 
-// True when two leaves have the same path: a result may have the name of an argument
-// whose final contents are returned as well.
+// True when two leaves have the same path. This is so if a result has the name of an
+// argument whose final contents are returned as well.
 static bool has_twins(const fc_leaves_t *leaves) {
   for (uint32_t i = 1; i < leaves->path_count; i++) {
     const fc_leaf_path_t *a = &leaves->paths[i - 1], *b = &leaves->paths[i];
@@ -122,8 +122,8 @@ static bool has_twins(const fc_leaves_t *leaves) {
   return false;
 }
 
-// The leaf's path that begins with the number, not the name, of its argument or result.
-// No other leaf has this path.
+// Returns the leaf's path that begins with the number, not the name, of its argument or
+// result. No other leaf has this path.
 static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
   for (uint32_t i = 0; i < leaves->path_count; i++) {
     const fc_leaf_path_t *path = &leaves->paths[i];
@@ -132,8 +132,8 @@ static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
   return fc_str(leaves->leaves[leaf].path);
 }
 
-// Lists the leaves that are sent: arguments that are not OUT, and all results, in both
-// cases without constants.
+// Lists the leaves that are sent: of the arguments those that are not OUT, and of the
+// results all. Constants are left out.
 static fc_status_t list(fc_model_t *model, const fc_leaves_t *leaves,
                         const char *what, const fc_model_tensor_t **out_list,
                         uint32_t *out_count, const uint32_t **out_of,
@@ -196,7 +196,7 @@ static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
 
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err) {
-  // A plan is const to the threads that share it; its model is the only part they change.
+  // A plan is const to the threads that share it, but its model may be set.
   fc_plan_t *own = (fc_plan_t *)(uintptr_t)plan;
   fc_model_t *model = atomic_load_explicit(&own->model, memory_order_acquire);
   if (!model) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DECODE and ENCODE of the Open Inference Protocol: tensors by name, as JSON or as raw
-// bytes behind the JSON document. Called by a worker, on a frame that was begun, in
+// bytes after the JSON document. Called by a worker, on a frame that was begun, in
 // place of fc_frame_decode and fc_frame_encode. docs/oip.md has the rules.
 #ifndef FARCALL_MARSHAL_OIP_H_
 #define FARCALL_MARSHAL_OIP_H_
@@ -12,20 +12,21 @@
 // the document.
 #define FC_OIP_ALL UINT64_MAX
 
-// The first `document` bytes of the body are the document; with FC_OIP_ALL the whole
-// body is. With 0 there is no document, and the body is the elements of the only input.
-// Raw tensors that are aligned as the function needs stay in the body. So the body must
-// live as long as the call, and the function may write to it. FC_CODE_BINARY_FRAMING
-// when lengths and body do not agree, an input has both data and raw bytes, or the
-// function's inputs cannot be read from a body without a document;
+// Reads a request. The first `document` bytes of the body are the document; with
+// FC_OIP_ALL the whole body is. With 0 there is no document, and the body is the elements
+// of the only input. Raw tensors that are aligned as the function needs stay in the body.
+// So the body must live as long as the call, and the function may write to it.
+// FC_CODE_BINARY_FRAMING when lengths and body do not agree, an input has both data and
+// raw bytes, or the function's inputs cannot be read from a body without a document;
 // FC_CODE_UNSUPPORTED_TYPE when the function is not a model (model.h).
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err);
 // Sets whether documents that fc_oip_decode reads from now on may say that they are
-// part of a sequence. The code that makes the calls knows this. Initially they may not.
+// part of a sequence; initially they may not. The code that makes the calls knows whether
+// they are.
 void fc_oip_set_sequence(fc_frame_t *frame, bool in_sequence);
-// Call it only after fc_oip_decode. *out_document becomes the size of the document in
-// bytes if an output is sent raw, and stays unchanged otherwise.
+// Writes the answer. Call it only after fc_oip_decode. *out_document becomes the size of
+// the document in bytes if an output is sent raw, and stays unchanged otherwise.
 fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
                           fc_sink_t *sink, uint64_t *out_document,
                           fc_error_t *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat results -> a document, followed by the bytes of the outputs that are sent raw.
-// Also writes the lists of a model's metadata.
+// Writes flat results as a document, followed by the bytes of the outputs that are sent
+// raw. Also writes the lists of a model's metadata.
 #include <stdio.h>
 
 #include "base/utf8.h"
@@ -20,7 +20,7 @@ static fc_status_t write_shape(fc_sink_t *sink, const int64_t *dims,
   FC_TRY(put(sink, "[", err));
   for (int32_t i = 0; i < rank; i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    // A dim that the signature leaves open, named or not, is written as -1.
+    // A dynamic dim of the signature, named or not, is written as -1.
     FC_TRY(fc_json_write_i64(sink, dims[i] < 0 ? -1 : dims[i], err));
   }
   return put(sink, "]", err);
@@ -97,7 +97,7 @@ static fc_status_t find_texts(fc_oip_answer_t *answer, const fc_op_t *op,
   return FC_OK;
 }
 
-// The datatype of a tensor whose type is known only from its value.
+// Finds the datatype of a tensor whose type is known only from its value.
 static fc_status_t find_datatype(const fc_oip_answer_t *answer,
                                  fc_dtype_t dtype, const char **out_datatype,
                                  fc_error_t *err) {
@@ -149,7 +149,7 @@ static fc_status_t write_output(fc_oip_answer_t *answer, uint32_t number,
   return put(encoder->sink, "}", err);
 }
 
-// `last`: nothing follows.
+// Writes raw bytes. `last`: nothing follows them.
 static fc_status_t write_bytes(fc_oip_answer_t *answer, fc_str_t bytes,
                                bool last, fc_error_t *err) {
   return last ? fc_encoder_put_last(&answer->encoder, bytes, err)
@@ -232,7 +232,8 @@ static fc_status_t write_answer(fc_oip_answer_t *answer, fc_str_t model,
                                 fc_error_t *err) {
   FC_TRY(write_document(answer, model, version, err));
   const uint64_t document = fc_encoder_written(&answer->encoder);
-  uint32_t end = answer->count;  // behind the last that is raw
+  uint32_t end = answer->count;  // one more than the number of the last raw
+                                 // output
   while (end && !answer->sent[end - 1].raw) end--;
   if (end) *out_document = document;
   for (uint32_t i = 0; i < end; i++) {

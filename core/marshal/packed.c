@@ -20,7 +20,7 @@ static fc_status_t take_array(fc_inputs_t *inputs, uint32_t number,
   const fc_status_t status =
       fc_npy_parse(&frame->tensors, file, &frame->stop, &array, err);
   if (status != FC_OK) return fc_inputs_name(inputs, tensor, status, err);
-  // The array lies outside of the file if its elements had to be rearranged.
+  // If its elements had to be rearranged, the array lies outside of the file.
   const uintptr_t at = (uintptr_t)array.data.data, from = (uintptr_t)file.data;
   const bool moved = at < from || at > from + file.size;
   if (moved) frame->copied += array.data.size;
@@ -39,8 +39,8 @@ static fc_status_t read_npy(fc_inputs_t *inputs, fc_str_t body,
   return take_array(inputs, 0, body, err);
 }
 
-// numpy.savez names arrays without a name arr_0, arr_1, … They are inputs by position,
-// unless an input has such a name.
+// Finds an input by a name that numpy.savez gives to an array without a name: arr_0,
+// arr_1, … They are inputs by position, unless an input itself has such a name.
 static bool find_numbered(const fc_inputs_t *inputs, fc_str_t name,
                           uint32_t *out_number) {
   const fc_model_t *model = inputs->model;

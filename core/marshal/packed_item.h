@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by packed.c and packed_safetensors.c, and private to them.
+// Shared by packed.c and packed_safetensors.c only.
 #ifndef FARCALL_MARSHAL_PACKED_ITEM_H_
 #define FARCALL_MARSHAL_PACKED_ITEM_H_
 

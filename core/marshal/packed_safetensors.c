@@ -86,8 +86,8 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
                         sizeof(range_t), &ranges, err));
   fc_frame_read(inputs->frame, head.data, head.size);
   const fc_status_t status = read_tensors(&file, inputs, ranges, err);
-  // The reader counts from the beginning of the JSON object; in the file the object's
-  // size stands before it.
+  // The reader counts from the beginning of the JSON object. In the file, eight bytes
+  // with the object's size stand before it.
   if (status != FC_OK && err && err->byte_offset != FC_NO_OFFSET) {
     err->byte_offset += sizeof(uint64_t);
   }
@@ -131,7 +131,8 @@ static fc_status_t write_head(fc_sink_t *sink, const fc_packed_item_t *items,
   return put(sink, "}", err);
 }
 
-// The header is padded with spaces, so that the data begins at a multiple of 64 bytes.
+// Writes the file. The header is padded with spaces, so that the data begins at a
+// multiple of 64 bytes.
 static fc_status_t write_file(fc_encoder_t *encoder, fc_text_t *head,
                               const fc_packed_item_t *items, uint32_t count,
                               fc_error_t *err) {

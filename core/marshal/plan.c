@@ -13,7 +13,8 @@
 #include "base/utf8.h"
 #include "base/width.h"
 
-// The same walk is done twice: first it counts, with the pools NULL, then it fills them.
+// The state of one walk over a signature. The walk is made twice: first it counts, with
+// the pools NULL, then it fills them.
 typedef struct compiler_t {
   const fc_signature_t *signature;
   fc_op_t *ops;
@@ -28,7 +29,8 @@ typedef struct compiler_t {
   uint32_t output_count;
   uint32_t store_count;
   uint32_t state_count;
-  uint32_t raw_count;  // of the flat list being compiled
+  uint32_t raw_count;  // values in the side of the flat call that is being
+                       // compiled
 } compiler_t;
 
 // ---------------------------------------------------------------------------
@@ -36,11 +38,12 @@ typedef struct compiler_t {
 
 typedef struct open_node_t {
   uint32_t op;
-  uint32_t next;     // child to compile next
+  uint32_t next;     // the child to compile next
   uint32_t ordinal;  // of that child
   uint32_t keys;
   bool is_dict;
-  bool in_flat_call;  // this node or one above it is a value of the flat call
+  bool in_flat_call;  // this node, or one that contains it, is a value of the
+                      // flat call
 } open_node_t;
 
 static bool is_sized(const fc_type_t *type) {
@@ -129,8 +132,8 @@ static void close_node(compiler_t *compiler, const open_node_t *done) {
   if (done->is_dict) sort_keys(&compiler->keys[op->keys], op->child_count);
 }
 
-// Adds the subtree of `node` in preorder. `raw` is the raw index of the node; with
-// FC_RAW_NONE the nodes have their raw indices from the signature.
+// Adds the subtree of `node` in preorder. `raw` is the raw index of the node. With
+// FC_RAW_NONE, the nodes get their raw indices from the signature.
 static fc_status_t add_tree(compiler_t *compiler, uint32_t node, int32_t raw,
                             fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
@@ -217,7 +220,7 @@ static const fc_state_decl_t *state_of(const fc_signature_t *signature,
   return NULL;
 }
 
-// Adds an argument that is state. If it is written in place, its memory must be the
+// Adds an argument that is state. If the function writes into it, its memory must be the
 // store's, so types that are passed in packed form are refused. The result is added
 // later.
 static fc_status_t add_state(compiler_t *compiler, uint32_t argument,
@@ -356,7 +359,7 @@ static fc_status_t compile(compiler_t *compiler, uint32_t *out_finals,
   return add_results(compiler, out_finals, err);
 }
 
-// Plan, ops, keys and params lie in one block: all are aligned as a pointer is.
+// Allocates plan, ops, keys and params as one block: all are aligned as a pointer is.
 static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
                            compiler_t *out) {
   uint32_t params = need->input_count + need->output_count + need->store_count;
@@ -401,7 +404,7 @@ static void mark_sent_names(const fc_plan_t *plan, bool *sent) {
 }
 
 // Checks that each OUT argument is a tensor of a known type, and that the size of its
-// storage follows from the values that are sent.
+// storage is known from the values that are sent.
 static fc_status_t check_stores(const fc_plan_t *plan, fc_error_t *err) {
   bool sent[FC_DIM_NAMES_MAX] = {false};
   mark_sent_names(plan, sent);

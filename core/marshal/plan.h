@@ -18,11 +18,11 @@ typedef struct fc_op_t {
   uint8_t kind;    // fc_type_kind_t
   uint8_t dtype;   // fc_dtype_t; NONE when the source named none
   uint8_t flavor;  // fc_flavor_t
-  uint8_t lead;    // dims of `whole` that stand before these dims
+  uint8_t lead;    // number of dims of `whole` before the dims of this row
   int32_t rank;
-  // The value's place among the values of the flat call (its raw index). FC_RAW_NONE if
-  // it has no place, because it is an item of the container above, a container whose
-  // leaves have places of their own, or a NULL.
+  // The index of the value among the values of the flat call (its raw index). FC_RAW_NONE
+  // if it is not one of them: an item of the container that it is in, a container whose
+  // leaves have raw indices themselves, or a NULL.
   int32_t raw;
   uint32_t span;  // ops of the subtree, itself included
   uint32_t child_count;
@@ -43,7 +43,7 @@ static inline const fc_op_t *fc_op_next(const fc_op_t *op) {
 typedef struct fc_plan_key_t {
   fc_str_t name;
   const fc_op_t *op;
-  uint32_t ordinal;  // of the op among its siblings, or as the list says
+  uint32_t ordinal;  // number of the op among its siblings, or as the list says
 } fc_plan_key_t;
 
 // An argument or a result.
@@ -56,7 +56,7 @@ typedef struct fc_plan_param_t {
 // An argument that stays from call to call (fc_state_decl_t).
 typedef struct fc_plan_state_t {
   fc_str_t name;
-  fc_plan_param_t param;  // of the signature's arguments
+  fc_plan_param_t param;  // the argument
   const fc_op_t *result;  // NULL: the function writes into the argument
   const int64_t *shape;   // of its first zeros
 } fc_plan_state_t;
@@ -85,39 +85,40 @@ struct fc_plan_t {
   // The inputs that may be given by name; `ordinal` is the number of the input.
   const fc_plan_key_t *keywords;
   uint32_t keyword_count;
-  const fc_op_t *root_dict;  // the root of a root_tree signature that is a DICT
+  const fc_op_t *root_dict;  // if the signature is a root_tree and its root is
+                             // a DICT: the root
   // The last input, if it is a DICT that takes the keywords of a call; else NULL.
   const fc_plan_param_t *rest;
   // The values that the client gets: results, then final contents of OUT and INOUT.
   const fc_plan_param_t *outputs;
   uint32_t output_count;
-  uint32_t final_count;  // of those, final contents
+  uint32_t final_count;  // number of the outputs that are final contents
   // OUT arguments: the decoder places their storage.
   const fc_plan_param_t *stores;
   uint32_t store_count;
   const fc_plan_state_t *states;
   uint32_t state_count;
-  _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
+  _Atomic(struct fc_model_t *) model;  // NULL until it is first needed
   bool
-      lends;  // a function with this plan gets memory that it is to leave alone
-  _Atomic(uint32_t) compared;  // calls, relaxed; see written.c
+      lends;  // the function gets some memory that it must not write to
+  _Atomic(uint32_t) compared;  // number of compared calls, relaxed (written.c)
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
-  // function of this signature runs all calls. Borrowed; set right after
+  // signature's own function runs all calls. Borrowed; set right after
   // fc_plan_create.
   const fc_entry_t *entries;
-  struct fc_batch_t *batch;  // batch.h; NULL: rows cannot be batched
+  struct fc_batch_t *batch;  // NULL: rows cannot be batched
 };
 typedef struct fc_batch_t fc_batch_t;
 
-// NULL when there is no such name.
+// Finds a name in a list; NULL when the list does not have it.
 const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
                                   fc_str_t name);
-// The nearest name; empty if none is near.
+// Finds the nearest name; empty if none is near.
 fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
                          fc_str_t name);
 
-// True for a value whose memory is lent to the function. A tensor may be written to
-// there; other values are copies.
+// True for a value whose memory the function gets. It may write to the memory of a
+// tensor; other values are copies.
 static inline bool fc_op_is_lent(const fc_op_t *op) {
   return op->raw >= 0 && op->kind != FC_TYPE_SCALAR &&
          op->kind != FC_TYPE_BYTES && op->kind != FC_TYPE_NULL;

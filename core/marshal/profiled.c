@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the text of a profile. The name of a row is UTF-8: base/profile.c cuts a name
+// Writes a profile as JSON. The name of a row is UTF-8: base/profile.c cuts a name
 // at the first byte that is not.
 #include "marshal/profiled.h"
 

@@ -9,7 +9,7 @@
 #include "base/profile.h"
 #include "farcall/codec.h"
 
-// Begins the profile, calls as fc_frame_invoke does, and ends the profile, even if the
+// Begins the profile, does the same as fc_frame_invoke, and ends the profile, even if the
 // call fails. The profile is borrowed until the frame's next profiled call.
 fc_status_t fc_frame_invoke_profiled(
     fc_frame_t *frame, const fc_backend_t *backend, void *instance,

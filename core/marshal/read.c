@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See read.h. Called by the readers of call documents and of protocols' requests, on a
-// worker.
+// Reads the parts of values that all readers share (read.h). Called by the readers of
+// call documents and of protocols' requests, on a worker.
 #include "marshal/read.h"
 
 fc_status_t fc_read_text(fc_frame_t *frame, fc_str_t *out_text,

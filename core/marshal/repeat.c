@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the object in one pass. Only "until" is read twice, because "equals" may stand
-// before the member "result", whose type it has.
+// Reads "repeat" in one pass. Only "until" is read twice, because "equals", whose type is
+// that of the result, may stand before "result".
 #include "marshal/repeat.h"
 
 #include "marshal/read.h"
@@ -43,7 +43,7 @@ static fc_status_t find_member(fc_frame_t *frame, const fc_plan_key_t *members,
   return FC_OK;
 }
 
-// Fails at the end of an object in which a member is missing.
+// Fails at the end of an object because the member `name` is missing.
 static fc_status_t lacks(fc_frame_t *frame, const char *name, fc_error_t *err) {
   const fc_status_t status =
       fc_fail(err, FC_CODE_MISSING_KEY, "'%s' is missing", name);
@@ -61,7 +61,7 @@ static fc_status_t expect(fc_frame_t *frame, fc_json_token_t wanted,
 // ---------------------------------------------------------------------------
 // Numbers of results and arguments
 
-// Checks the number of a result or of an argument, which was just read.
+// Checks that a result or argument with this number, which was just read, exists.
 static fc_status_t check_number(fc_frame_t *frame, const char *what,
                                 uint64_t number, uint32_t count,
                                 fc_error_t *err) {
@@ -85,7 +85,7 @@ static fc_status_t read_number(fc_frame_t *frame, fc_json_token_t token,
   return FC_OK;
 }
 
-// Reads the key just read as the number of a result, written as in JSON.
+// Reads the key just read as the number of a result.
 static fc_status_t read_key(fc_frame_t *frame, uint32_t count,
                             uint32_t *out_number, fc_error_t *err) {
   fc_str_t text;
@@ -131,7 +131,7 @@ static fc_status_t read_times(fc_frame_t *frame, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // "until"
 
-// True unless the type shows that a value has not exactly one element.
+// True unless the type shows that a value cannot have exactly one element.
 static bool may_be_one(const fc_op_t *op) {
   if (op->raw < 0 || op->dtype == FC_DTYPE_NONE) return false;
   if (op->kind == FC_TYPE_SCALAR) return true;
@@ -160,7 +160,8 @@ enum { UNTIL_EQUALS, UNTIL_RESULT, UNTIL_COUNT };
 static const fc_plan_key_t kUntil[UNTIL_COUNT] = {
     {{"equals", 6}, NULL, UNTIL_EQUALS}, {{"result", 6}, NULL, UNTIL_RESULT}};
 
-// Finds "result" in the object that was just opened, and returns to its beginning.
+// Reads ahead to find "result" in the object that was just opened, and returns to the
+// object's beginning.
 static fc_status_t look_ahead(fc_frame_t *frame, fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
   fc_json_token_t token;
@@ -201,7 +202,7 @@ static fc_status_t read_until(fc_frame_t *frame, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // "feed"
 
-// True when elements of type `from` may be taken as elements of type `to`.
+// True when elements of type `from` may be fed to an argument of type `to`.
 // FC_DTYPE_NONE stands for any type: the type is checked once there is a value.
 bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to) {
   if (from == to || from == FC_DTYPE_NONE || to == FC_DTYPE_NONE) return true;
@@ -216,8 +217,8 @@ bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to) {
   return a_signed && b_signed && a->bits == b->bits;
 }
 
-// FC_CODE_NONE unless the two types show that a value of type `from` cannot be one of
-// type `to`. The caller compares parts of a tree.
+// Compares two types. The result is FC_CODE_NONE unless they show that a value of type
+// `from` cannot be a value of type `to`. The caller compares the parts of a tree.
 static fc_code_t compare_types(const fc_op_t *from, const fc_op_t *to) {
   if (from->kind != to->kind || from->child_count != to->child_count) {
     return FC_CODE_TYPE_MISMATCH;
@@ -287,7 +288,7 @@ static fc_status_t add_feed(fc_frame_t *frame, fc_repeat_feed_t feed,
   return FC_OK;
 }
 
-// Each argument has at most one feed, so there are at most as many feeds as
+// Reads "feed". Each argument has at most one feed, so there are at most as many feeds as
 // arguments.
 static fc_status_t read_feed(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -344,7 +345,7 @@ static fc_status_t read_emit(fc_frame_t *frame, fc_error_t *err) {
   }
 }
 
-// Makes each step write all results, unless the document chooses some of them later.
+// Makes each step write all results. If "emit" follows, it chooses some of them.
 static fc_status_t emit_all(fc_frame_t *frame, fc_error_t *err) {
   fc_repeat_t *repeat = frame->repeat;
   const uint32_t count = frame->plan->output_count;

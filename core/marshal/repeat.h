@@ -18,7 +18,7 @@ typedef struct fc_repeat_feed_t {
 } fc_repeat_feed_t;
 
 typedef struct fc_repeat_t {
-  uint64_t times_max;  // set by the caller, the other members are read
+  uint64_t times_max;  // set by the caller; the other members are read
   bool given;          // the document has "repeat"
   uint64_t times;
   uint32_t until;      // of fc_plan_t.outputs; FC_REPEAT_NONE: it has none
@@ -36,8 +36,8 @@ typedef struct fc_repeat_t {
 fc_status_t fc_repeat_read(fc_frame_t *frame, fc_json_token_t token,
                            fc_error_t *err);
 
-// True when elements of a result can be those of an argument. FC_DTYPE_NONE: the type
-// leaves this open.
+// True when elements of type `from` may be fed to an argument of type `to`. FC_DTYPE_NONE
+// stands for a type that is not known yet.
 bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to);
 
 #endif  // FARCALL_MARSHAL_REPEAT_H_

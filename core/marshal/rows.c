@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of any number of rows, made of several calls of buckets (batch.h). Its arguments
-// are slices of the decoded arguments. A slice is copied only if the code cannot use it
-// where it lies, or if the last call has more rows than are left. Then the last row is
-// repeated, so that the additional rows are valid if that row is. Results are gathered in
-// one place each. The largest buckets are called first. So only the last call can have
-// additional rows, and a copy that one call needed has enough room for the next.
+// A call of any number of rows, made by several calls of buckets (batch.h). The arguments
+// of each call are slices of the decoded arguments. A slice is copied only if the code
+// cannot use it where it lies, or if the last call needs more rows than are left. Then
+// the last row is repeated, so that the padding is valid if that row is. The rows of each
+// result are gathered in one place. The largest buckets are called first. So only the
+// last call can have padding, and memory for a copy of one call is enough for the next.
 #include "marshal/frame.h"
 #include "value/gather.h"
 
 typedef struct rows_t {
   fc_frame_t *frame;
-  int64_t dim;   // the code that the dim of rows has in ops
-  int64_t all;   // rows of the call
-  int64_t done;  // of them
-  int64_t want;  // rows of the function that is called next
-  int64_t have;  // of them, rows of the call: at least 1
+  int64_t dim;   // code of the dim of rows, as in ops
+  int64_t all;   // number of rows of the whole call
+  int64_t done;  // number of rows done so far
+  int64_t want;  // number of rows that the next function computes
+  int64_t have;  // how many of these are rows of the call: at least 1
   fc_value_t *arguments;
-  uint8_t **copies;    // by raw argument: memory for a slice; NULL: none yet
+  uint8_t **copies;    // by raw argument: memory for copies of slices; NULL:
+                       // none yet
   fc_value_t *parts;   // results of one call
-  fc_value_t *wholes;  // of all
+  fc_value_t *wholes;  // results of the whole call
 } rows_t;
 
 static bool has_rows(const rows_t *rows, const fc_op_t *op) {
@@ -27,7 +28,7 @@ static bool has_rows(const rows_t *rows, const fc_op_t *op) {
          op->dims[0] == rows->dim;
 }
 
-// Gives the tensor its own shape, with `count` rows.
+// Gives the tensor a shape of its own, with `count` rows.
 static fc_status_t set_rows(const rows_t *rows, fc_tensor_t *tensor,
                             int64_t count, fc_error_t *err) {
   int64_t *shape = fc_arena_alloc_array(&rows->frame->arena,
@@ -69,7 +70,7 @@ static fc_status_t copy_slice(const rows_t *rows, int32_t raw,
   return FC_OK;
 }
 
-// Sets the argument to the rows of the next call.
+// Sets an argument to the rows for the next call.
 static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
                          fc_error_t *err) {
   const fc_frame_t *frame = rows->frame;
@@ -85,7 +86,7 @@ static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
   part->data = (uint8_t *)(uintptr_t)whole->data + step * rows->done;
   part->strides = whole->strides;
   shape[0] = rows->have;
-  // The guard copies a value unless it is in the store.
+  // The guard will copy the value anyway, unless it is in the store.
   const bool stored = frame->store && fc_store_holds(frame->store, part->data);
   const size_t alignment =
       frame->guard && !stored ? 1 : frame->plan->signature->alignment;
@@ -98,7 +99,7 @@ static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
   return FC_OK;
 }
 
-// Visits the arguments: first to give shapes to those that have rows, then to slice
+// Visits all arguments: the first time to give shapes to those with rows, later to slice
 // them. Arguments without rows are set to the original values, since the guard may have
 // replaced them.
 static fc_status_t slice_all(const rows_t *rows, bool first, fc_error_t *err) {
@@ -131,7 +132,7 @@ static fc_status_t fail_result(const fc_plan_param_t *output, fc_error_t *err) {
                  output->number);
 }
 
-// Makes room for all rows of a result. `part` has its first rows.
+// Allocates the whole of a result. `part` has its first rows.
 static fc_status_t make_whole(const rows_t *rows, const fc_plan_param_t *output,
                               const fc_value_t *part, fc_value_t *out_whole,
                               fc_error_t *err) {
@@ -182,12 +183,12 @@ static fc_status_t gather(const rows_t *rows, const fc_plan_param_t *output,
                    &rows->frame->stop, err);
 }
 
-// Takes the result of a single call without copying it, and cuts off rows that
-// were not sent.
+// If there was only one call, uses its result without copying it, and cuts off the
+// padding.
 static fc_status_t shorten(const rows_t *rows, const fc_op_t *op,
                            fc_error_t *err) {
   fc_value_t *part = &rows->parts[op->raw];
-  // A result of another kind or size is refused when it is encoded.
+  // A result of another kind or size will be refused when it is encoded.
   if (part->kind != FC_VALUE_TENSOR || part->tensor.rank != op->rank ||
       part->tensor.shape[0] != rows->want) {
     return FC_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Callers see one function where the module has several, one for each row of sizes.
-// This file chooses the row of a call, unless rows of tensors are batched (rows.c). All
+// Chooses the row of sizes of a call, for functions that are one function to callers,
+// unless rows of tensors are batched (rows.c). Each row has its own function. All
 // sizes are known when it is called, since each dim that has sizes occurs in an
 // argument that every call has. There are few rows, so all are searched.
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool fits(const fc_frame_t *frame, const int64_t *row, uint32_t count) {
   return true;
 }
 
-// The only name that has sizes; UINT32_MAX if there is none or more than one.
+// Returns the only name that has sizes; UINT32_MAX if there is none or more than one.
 static uint32_t find_only(const fc_signature_t *signature) {
   uint32_t only = UINT32_MAX, count = 0;
   for (uint32_t i = 0; i < signature->dim_name_count; i++) {
@@ -32,7 +32,8 @@ static uint32_t find_only(const fc_signature_t *signature) {
   return count == 1 ? only : UINT32_MAX;
 }
 
-// Does not grow, so that a text of an error message is cut where its fixed memory ends.
+// The `grow` of a sink that does not grow, so that an error message is cut where its
+// fixed memory ends.
 static fc_status_t stop(fc_sink_t *sink, size_t need, fc_error_t *err) {
   (void)sink;
   (void)need;

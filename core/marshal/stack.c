@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See stack.h. Arguments are copied, so a function that writes to its arguments does
-// not change those of any frame.
+// Makes one call of several (stack.h). Arguments are copied, so a function that writes to
+// its arguments does not change those of any frame.
 #include "marshal/stack.h"
 
 #include "marshal/frame.h"
@@ -13,7 +13,7 @@ static bool has_rows(const fc_plan_t *plan, const fc_op_t *op) {
 }
 
 // ---------------------------------------------------------------------------
-// Which calls
+// Which calls may be made together
 
 static bool is_alike(const fc_tensor_t *tensor, const fc_tensor_t *other,
                      int32_t from) {
@@ -92,7 +92,7 @@ uint64_t fc_frame_sent_rows(const fc_frame_t *frame, uint64_t *out_most) {
 // Arguments
 
 // Puts the rows of an argument of all frames one after the other. An argument without
-// rows is that of the first frame.
+// rows is taken from the first frame.
 static fc_status_t stack(fc_frame_t *whole, fc_frame_t *const *frames,
                          uint32_t count, const fc_op_t *op, fc_error_t *err) {
   const bool rows = has_rows(whole->plan, op);

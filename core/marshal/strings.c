@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Byte strings, as JSON or raw. Elements may stand before the shape, so the nesting is
-// compared with the shape at the end.
+// Reads byte strings, as JSON or raw. Elements may stand before the shape, so the nesting
+// is compared with the shape at the end.
 #include "marshal/strings.h"
 
 #include "marshal/bytes.h"
 #include "marshal/read.h"
 
-// Makes room for one more element. A BYTES has only one.
+// Makes room for one more byte string. A BYTES is only one.
 static fc_status_t next_item(fc_frame_t *frame, fc_strings_t *texts,
                              fc_error_t *err) {
   if (texts->count < texts->capacity) return FC_OK;
@@ -32,7 +32,7 @@ static fc_status_t ragged(const fc_frame_t *frame, fc_error_t *err) {
 // The open arrays, by depth: how many elements each has so far.
 typedef struct nesting_t {
   int32_t depth;
-  bool known;  // the rank: an element was read, or an array has ended
+  bool known;  // the rank is known: an element was read, or an array has ended
   int64_t counts[FC_RANK_MAX];
 } nesting_t;
 

@@ -14,7 +14,7 @@ typedef struct fc_strings_t {
   fc_value_t *items;
   size_t count;
   size_t capacity;
-  int32_t rank;  // how deep the arrays around them were nested; 0: not at all
+  int32_t rank;  // depth of the arrays around them; 0: there are none
   int64_t dims[FC_RANK_MAX];
 } fc_strings_t;
 
@@ -23,11 +23,11 @@ typedef struct fc_strings_t {
 // depths or lengths.
 fc_status_t fc_strings_read(fc_frame_t *frame, fc_strings_t *texts,
                             fc_json_token_t token, fc_error_t *err);
-// Takes one more element, without a copy. A row of elements has one dim.
+// Adds one element, without a copy. A row of elements has one dim.
 fc_status_t fc_strings_add(fc_frame_t *frame, fc_strings_t *texts,
                            fc_str_t text, fc_error_t *err);
-// Takes raw bytes, without a copy: each element is its size in four bytes, then its
-// bytes. FC_CODE_BINARY_FRAMING.
+// Reads elements from raw bytes, without a copy: each element is its size in four bytes,
+// then its bytes. FC_CODE_BINARY_FRAMING.
 fc_status_t fc_strings_take(fc_frame_t *frame, fc_strings_t *texts,
                             fc_str_t bytes, fc_error_t *err);
 // Checks the stated shape of a BYTES, whose dims must all be 1.

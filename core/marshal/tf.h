@@ -9,9 +9,9 @@
 
 #include "farcall/codec.h"
 
-// FC_CODE_UNSUPPORTED_TYPE when the function is not a model (model.h). If the request
-// comes in rows, FC_CODE_SHAPE_MISMATCH also when a result has no dim that can be cut
-// into rows.
+// Reads a request. FC_CODE_UNSUPPORTED_TYPE when the function is not a model (model.h).
+// If the request is in rows, FC_CODE_SHAPE_MISMATCH also when a result has no dim that
+// can be cut into rows.
 fc_status_t fc_tf_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
 // Writes the answer in the form of the request: {"predictions":…} for "instances",
 // {"outputs":…} for "inputs". FC_CODE_SHAPE_MISMATCH when the request came in rows, and a

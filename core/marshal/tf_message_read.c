@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PredictRequest -> flat values. Nothing recurses: each level of the message has its own
-// function.
+// Reads a PredictRequest into flat values. Nothing recurses: each level of the message
+// has its own function.
 #include <stddef.h>
 #include <stdio.h>
 
@@ -264,7 +264,8 @@ static fc_status_t read_fields(fc_inputs_t *inputs, fc_oip_t *oip,
       FC_TRY(take_input(inputs, field.bytes, err));
     } else if (field.number == REQUEST_FILTER) {
       FC_TRY(take_filter(inputs, oip, field.bytes, err));
-    } else if (!first) {  // who routed the call has read only this
+    } else if (!first) {  // the code that routed the call has read only the
+                          // first
       return fc_fail(err, FC_CODE_BINARY_FRAMING,
                      "the model_spec stands in front, once");
     } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat results -> PredictResponse. A tensor's elements are in the field of their type,
-// because many programs read no other field.
+// Writes flat results as a PredictResponse. A tensor's elements are in the field of their
+// type, because many programs read no other field.
 #include "marshal/message_value.h"
 #include "marshal/oip_read.h"
 #include "marshal/tf_message.h"
@@ -58,10 +58,10 @@ typedef struct output_t {
   const int64_t *dims;
   uint64_t shape_size;     // of TensorShapeProto
   uint64_t elements_size;  // of the field or fields
-  uint64_t packed;         // bytes behind the head of packed elements
+  uint64_t packed;         // bytes after the head of packed elements
 } output_t;
 
-// An element as the number that a varint encodes.
+// Returns an element as the number that a varint encodes.
 static uint64_t number_at(const fc_sent_t *sent, const fc_tf_type_t *type,
                           size_t width, size_t index) {
   uint64_t value = 0;
@@ -71,7 +71,7 @@ static uint64_t number_at(const fc_sent_t *sent, const fc_tf_type_t *type,
   return (value ^ sign) - sign;
 }
 
-// True when the field has the same bytes as the tensor.
+// True when the field has the bytes of the tensor itself.
 static bool is_raw(const output_t *output, size_t width) {
   return output->type->wire != FC_PROTO_VARINT ||
          (width == 1 && output->type->number == 10);
@@ -138,7 +138,7 @@ static fc_status_t open_output(fc_oip_answer_t *answer, uint32_t place,
   const fc_model_tensor_t *output = &answer->oip->model->outputs[number];
   const char *datatype;
   FC_TRY(fc_oip_find_output(answer, number, sent, &datatype, err));
-  // A text that is not an element of an array has no dims, as in the metadata.
+  // A single text has no dims, as in the metadata; texts that are elements have.
   const bool is_one = sent->texts && output->op->kind == FC_TYPE_BYTES;
   *out = (output_t){.type = fc_tf_type_named(datatype),
                     .name = output->name,
@@ -197,7 +197,7 @@ static fc_status_t write_answer(fc_oip_answer_t *answer, fc_str_t model,
     return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
                    "the answer would exceed the 2 GiB of a message");
   }
-  // This stands before the outputs, so that the last output can be sent from
+  // The ModelSpec stands before the outputs, so that the last output can be sent from
   // where it lies.
   FC_TRY(fc_tf_message_put_spec(answer->encoder.sink, ANSWER_SPEC, model,
                                 version, err));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request's document -> flat values, in one pass. A row is a tensor without its first
-// dim. Rows that are objects of inputs are kept until all have been read. Then the rows
-// of each input are put one after the other into one tensor.
+// Reads a request's document into flat values, in one pass. A row is a tensor without its
+// first dim. Rows that are objects of inputs are kept until all have been read. Then the
+// rows of each input are put one after the other into one tensor.
 #include "marshal/bytes.h"
 #include "marshal/inputs.h"
 #include "marshal/leaf.h"
@@ -31,7 +31,7 @@ static fc_status_t next(request_t *request, fc_json_token_t *out_token,
 }
 
 // True when the rest of the document begins with these two words. White space before
-// each is skipped.
+// each word is skipped.
 static bool is_next(const request_t *request, fc_str_t first, fc_str_t second) {
   const fc_json_reader_t *reader = &request->frame->reader;
   fc_str_t rest =
@@ -84,7 +84,7 @@ static fc_status_t read_whole(request_t *request, uint32_t number,
   return fc_inputs_store(&request->inputs, number, value, err);
 }
 
-// True when the model has one input and its value stands here without the input's name.
+// True when the model has one input, and its value stands here without the input's name.
 // `object`: the value begins with a brace. Then it is an object of inputs by name,
 // unless the input is BYTES and the object is its {"b64":…}. `brace` is "{" if the
 // brace is still unread, "" if it was read.
@@ -96,7 +96,7 @@ static bool is_bare(const request_t *request, bool object, fc_str_t brace) {
          is_next(request, brace, FC_STR("\"b64\""));
 }
 
-// Reads the next name of an object of inputs, and the first token of its value.
+// Reads the next name of an object of inputs, and the first token of the value.
 // *out_number is NONE at the object's end.
 static fc_status_t next_input(request_t *request, uint32_t *out_number,
                               fc_json_token_t *out_token, fc_error_t *err) {
@@ -327,7 +327,7 @@ static fc_status_t read_rows(request_t *request, fc_error_t *err) {
     return fc_json_fail(&request->frame->reader, err, FC_CODE_LENGTH_MISMATCH,
                         "there is no row");
   }
-  // Rows without names form an array that is the whole value of the only input.
+  // Rows without names: the array of rows is the whole value of the only input.
   const bool objects = is_next(request, FC_STR("{"), FC_STR(""));
   if (is_bare(request, objects, FC_STR("{"))) {
     const fc_op_t *op = request->inputs.model->inputs[0].op;

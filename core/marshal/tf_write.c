@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat results -> nested arrays by name, whole or row by row.
+// Writes flat results as nested arrays by name, whole or row by row.
 #include "json/writer.h"
 #include "marshal/encoder.h"
 #include "marshal/model.h"
@@ -82,7 +82,7 @@ static fc_status_t write_row(answer_t *answer, const output_t *output,
 }
 
 // Writes one row of all results or, with -1 as `row`, the whole results. A single
-// result is written without a name, several as an object by name.
+// result is written without its name, several as an object with names.
 static fc_status_t write_some(answer_t *answer, int64_t row, fc_error_t *err) {
   const bool bare = answer->count == 1;
   if (!bare) FC_TRY(put(answer, "{", err));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor that states its dtype and its shape: {"dtype","shape","data"|"b64"}, the
+// Reads a tensor that states its dtype and its shape: {"dtype","shape","data"|"b64"}, the
 // inputs of the Open Inference Protocol, and arrays in files.
 #include "marshal/typed.h"
 
@@ -34,8 +34,8 @@ int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed) {
 }
 
 // True when a stated type may be used for the declared one. Any type may if none is
-// declared. A signless integer also takes the signed and unsigned types of its width;
-// index takes i64 and si64.
+// declared. A signless integer also accepts the signed and unsigned types of its width;
+// index accepts i64 and si64.
 static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
   if (declared == FC_DTYPE_NONE || declared == stated) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
@@ -48,7 +48,7 @@ static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
          (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
 }
 
-// Fails because `name` is not an element type, or not one that may be used for the
+// Fails because `name` is no element type, or one that may not be used for the
 // declared type. The message names the declared type or, if there is none, all types.
 static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
                                 fc_str_t name, fc_error_t *err) {
@@ -124,8 +124,8 @@ static fc_status_t wrong_rank(fc_frame_t *frame, const fc_op_t *op,
   return status;
 }
 
-// Fails because a dim is not the declared one. If the whole shape has another rank than
-// the declared one, the message is about the rank: dims of other ranks cannot be
+// Fails because a dim is not the declared one. If the rank is also wrong, the message is
+// about the rank: dims of shapes of different ranks cannot be
 // compared one by one, as in [224, 224, 3] for 1x3x224x224.
 static fc_status_t wrong_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                int64_t found, int64_t wanted, fc_error_t *err) {
@@ -210,8 +210,8 @@ static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
                       "an empty tensor of more than %zu rows", EMPTY_ROWS_MAX);
 }
 
-// `checked` is false for a look ahead: then the dims are not compared with the declared
-// ones.
+// Reads "shape". `checked` is false for a look ahead: then the dims are not compared with
+// the declared ones.
 static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
                               fc_json_token_t token, bool checked,
                               fc_error_t *err) {
@@ -259,8 +259,8 @@ static void look_ahead(fc_frame_t *frame, fc_typed_t *typed,
 static bool needs_look_ahead(const fc_typed_t *typed) {
   if (!typed->seen[FC_MEMBER_SHAPE]) return true;
   if (typed->seen[FC_MEMBER_DTYPE]) return false;
-  // A stated dtype changes how data is read only if no type is declared, or a signless
-  // integer is. (Index takes i64 and si64, which are read in the same way as index.)
+  // A stated dtype changes how data is read only if no type is declared, or if a signless
+  // integer is declared. (For index the stated i64 and si64 are read in the same way.)
   const fc_dtype_info_t *info = fc_dtype_info(typed->op->dtype);
   return typed->op->dtype == FC_DTYPE_NONE ||
          info->class_ == FC_DTYPE_CLASS_INT;
@@ -281,7 +281,7 @@ static fc_status_t read_scalar_data(fc_frame_t *frame, fc_typed_t *typed,
   return FC_OK;
 }
 
-// Skips elements that are more than a tensor may have. If the shape stands
+// Skips elements if there are more than a tensor may have. If the shape stands
 // after them, it is refused at its place. If it stood before them, it was
 // checked before the dtype was known, so the elements are refused here.
 static fc_status_t skip_excess(fc_frame_t *frame, const fc_typed_t *typed,
@@ -340,7 +340,7 @@ static fc_status_t too_wide(fc_frame_t *frame, const fc_dtype_info_t *info,
   return status;
 }
 
-// Finds the first element whose bits above the width are not what its type has there;
+// Finds the first element whose bits above the width are not those of its type;
 // `count` if there is none.
 static size_t find_wide(const fc_dtype_info_t *info, const uint8_t *data,
                         size_t count) {
@@ -397,7 +397,7 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
       count > fill->limit) {
     return skip_excess(frame, typed, token, err);
   }
-  fc_str_t text;  // it may have escapes, since "\/" is legal
+  fc_str_t text;  // the text may have escapes: "\/" is legal
   FC_TRY(fc_read_text(frame, &text, err));
   void *memory = NULL;
   size_t placed = text.size / 4 * 3, decoded = 0;
@@ -408,7 +408,7 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
   if (decoded != size) return wrong_bytes(frame, decoded, size, err);
   FC_TRY(check_bytes(frame, typed->dtype, memory, count, err));
   fill->data = memory;
-  fill->size = 1;  // elements are bytes from here on
+  fill->size = 1;  // from here on, elements of `fill` are bytes
   fill->count = size;
   fill->capacity = placed;
   typed->read = true;
@@ -488,7 +488,7 @@ static fc_status_t read_member(fc_frame_t *frame, fc_typed_t *typed,
   return fc_typed_read(frame, typed, member, dest, err);
 }
 
-// Called when all members were read. Makes the raw bytes the tensor's elements.
+// Makes the raw bytes the tensor's elements. Called when all members were read.
 static fc_status_t take_raw(fc_frame_t *frame, fc_typed_t *typed,
                             fc_str_t bytes, fc_value_t *dest, fc_error_t *err) {
   if (typed->seen[FC_MEMBER_DATA] || typed->seen[FC_MEMBER_B64]) {
@@ -532,7 +532,7 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
   const fc_op_t *op = typed->op;
   const fc_dtype_info_t *declared = fc_dtype_info(op->dtype);
   const fc_dtype_info_t *stated = fc_dtype_info(dtype);
-  // File formats have only one kind of signed integer, which is read as iN. So it also
+  // File formats have one kind of signed integer, which is read as iN. So iN also
   // fits a declared siN.
   const bool is_signed = stated->class_ == FC_DTYPE_CLASS_INT &&
                          declared->class_ == FC_DTYPE_CLASS_SINT &&
@@ -580,7 +580,7 @@ fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
   const uint8_t *data = (const uint8_t *)bytes.data;
   FC_TRY(check_bytes(frame, typed->dtype, data, count, err));
   const size_t alignment = frame->plan->signature->alignment;
-  fill->size = 1;  // in bytes from here on
+  fill->size = 1;  // from here on, elements of `fill` are bytes
   fill->count = fill->capacity = size;
   fill->data = (uint8_t *)(uintptr_t)data;
   if ((uintptr_t)data % alignment ||

@@ -17,15 +17,17 @@ enum {
 };
 typedef struct fc_typed_t {
   const fc_op_t *op;
-  const fc_str_t *members;  // their names, "" for one that the protocol lacks
-  // The stated type, else the declared one; fc_typed_state prefers the declared one.
+  const fc_str_t *members;  // their names; "": the protocol does not have the
+                            // member
+  // The stated type, or the declared one if none is stated. fc_typed_state prefers the
+  // declared one.
   fc_dtype_t dtype;
   bool has_shape;
   int32_t rank;
   int64_t dims[FC_RANK_MAX];
   bool seen[FC_MEMBER_COUNT];
   bool read;    // the data was read into *dest
-  bool scalar;  // set by a look ahead: the object ends without a shape
+  bool scalar;  // a look ahead found that the object has no shape
 } fc_typed_t;
 
 // Reads {"dtype","shape","data"|"b64"}, whose first key was just read, to its end.
@@ -35,13 +37,13 @@ fc_status_t fc_typed_decode(fc_frame_t *frame, const fc_op_t *op,
 // These read the members of such a value one by one: fc_typed_begin, then fc_typed_read
 // for each. fc_typed_member finds the member whose key was just read; -1: it is another
 // member. At the end the caller checks that no member is missing (`seen`) and that the
-// data was read (`read`), and binds the names of the dims.
+// data was read (`read`), and sets the sizes of named dims.
 void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
                     const fc_str_t *members);
 int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
-// Reads the value of a member whose key was just read. Shape and dtype say how to read
-// data. So if data comes before one of them, it looks ahead for both. It does not look
-// for a dtype if the declared type is sufficient.
+// Reads the value of a member whose key was just read. Data can be read only when shape
+// and dtype are known. So if data comes before one of them, it looks ahead for both. It
+// does not look for a dtype if the declared type is sufficient.
 fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
                           fc_value_t *dest, fc_error_t *err);
 // Sets dtype and dims that are not in a document but, for example, in the head of a
@@ -55,7 +57,7 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
 fc_status_t fc_typed_measure(fc_frame_t *frame, const fc_typed_t *typed,
                              fc_str_t bytes, size_t *out_count,
                              fc_error_t *err);
-// Makes `bytes` the elements. They belong to the call, so the function may get
+// Makes `bytes` the elements. They must stay as long as the call. The function may get
 // them without a copy and write to them; they are copied if they are not aligned
 // as the function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,

@@ -22,7 +22,7 @@ void fc_values_deinit(fc_values_t *values) {
 // ---------------------------------------------------------------------------
 // Slices
 
-// Reads digits. If there are none, *out is unchanged.
+// Reads a number of digits. If there are no digits, *out is unchanged.
 static bool read_size(fc_str_t *text, int64_t *out) {
   size_t at = 0;
   int64_t size = 0;
@@ -36,8 +36,8 @@ static bool read_size(fc_str_t *text, int64_t *out) {
   return true;
 }
 
-// Cuts one dim of `size` elements as `part` says. False: `part` is malformed or
-// outside the dim.
+// Finds the elements that `part` selects of a dim of `size` elements. False: `part` is
+// malformed or outside the dim.
 static bool cut_dim(fc_str_t part, int64_t size, int64_t *out_first,
                     int64_t *out_count) {
   int64_t first = 0, end = size;
@@ -155,7 +155,8 @@ fc_status_t fc_values_put(fc_str_t name, fc_allocator_t allocator,
 // ---------------------------------------------------------------------------
 // Reading
 
-// The part of a tensor that a slice selects. Its strides are those of the whole tensor.
+// Makes the view of a tensor that a slice selects. Its strides are those of the whole
+// tensor.
 static fc_status_t view(fc_frame_t *frame, const fc_op_t *op,
                         const fc_store_row_t *row, const int64_t *first,
                         uint8_t *data, fc_value_t *out, fc_error_t *err) {
@@ -215,7 +216,7 @@ fc_status_t fc_values_read(const fc_values_t *values, fc_frame_t *frame,
 // ---------------------------------------------------------------------------
 // Writing
 
-// Reads a value whose token was just read. Its kind must be one that a store can hold.
+// Reads a value whose token was just read. Refuses a kind that a store cannot hold.
 static fc_status_t read_value(fc_frame_t *frame, fc_json_token_t token,
                               fc_error_t *err) {
   const fc_op_t *op = frame->plan->inputs[0].op;
@@ -274,7 +275,7 @@ static fc_status_t place(fc_frame_t *frame, fc_str_t name,
   return fc_store_put(frame->store, &row, err);
 }
 
-// Places a tensor of a file in the store.
+// Puts a tensor of a file into the store.
 static fc_status_t import_one(fc_frame_t *frame, fc_str_t name,
                               const fc_safetensor_t *tensor, fc_error_t *err) {
   static const fc_op_t any = {.kind = FC_TYPE_TENSOR,

@@ -19,7 +19,7 @@
 typedef struct fc_values_t {
   fc_signature_t *signature;
   fc_plan_t *plan;
-  // For a value that is cut: its first element in each dim.
+  // If a slice is cut from a value: its first element in each dim.
   int64_t first[FC_RANK_MAX];
 } fc_values_t;
 
@@ -31,7 +31,8 @@ fc_status_t fc_values_get(const fc_store_desk_t *desk, fc_str_t name,
                           fc_str_t slice, fc_allocator_t allocator,
                           fc_values_t *out_values,
                           fc_error_t *err) FC_MUST_CHECK;
-// Makes a call whose argument is one value of any type. Files call it `name`.
+// Makes a call whose argument is one value of any type. In files the value is called
+// `name`.
 fc_status_t fc_values_put(fc_str_t name, fc_allocator_t allocator,
                           fc_values_t *out_values,
                           fc_error_t *err) FC_MUST_CHECK;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fills the bits above the width (base/width.h). A function may return a list that it
-// was given, whose items belong to the caller. So lists are copied, too.
+// was given, and the list's items belong to the caller. So lists are copied, too.
 #include "marshal/widths.h"
 
 #include "base/width.h"
 #include "marshal/frame.h"
 #include "value/gather.h"
 
-#define DEPTH_MAX 64  // as IREE's lists
+#define DEPTH_MAX 64  // as deep as IREE's lists may be
 
 typedef struct items_t {
   fc_value_t *next;
@@ -48,7 +48,7 @@ static fc_status_t fill_leaf(fc_frame_t *frame, fc_value_t *value,
   return FC_OK;
 }
 
-// Copies values; *out_items becomes the copies, whose bits are still to be filled.
+// Copies values to *out_items. The bits of the copies are not filled yet.
 static fc_status_t copy_items(fc_frame_t *frame, const fc_value_t *values,
                               size_t count, items_t *out_items,
                               fc_error_t *err) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares sums of bytes before and after a call. A sum needs no memory and leaves the
-// pages of a request as they are; a copy would take as much memory as the arguments
-// have. A sum is evidence, not proof: a write may depend on the data, or write the same
-// bytes again.
+// Compares sums of the arguments' bytes before and after a call. A sum needs no memory
+// and leaves the pages of a request as they are; a copy would need as much memory as the
+// arguments. A sum is evidence, not proof: whether a function writes may depend on the
+// data, and it may write the same bytes again.
 #include "marshal/written.h"
 
 #include <stdio.h>
@@ -11,9 +11,11 @@
 #include "base/width.h"
 #include "marshal/guard.h"
 
-#define ALWAYS UINT32_MAX  // fc_plan_t.compared of a function that was caught
-#define STEP ((size_t)1 << 20)  // bytes between two looks at the clock
-#define SHOWN_MAX 8  // other arguments that the example of a sidecar lists
+#define ALWAYS UINT32_MAX  // fc_plan_t.compared of a function that has written
+                           // to an argument
+#define STEP ((size_t)1 << 20)  // bytes between two checks of the clock
+#define SHOWN_MAX 8  // most other arguments in the sidecar that a message
+                     // suggests
 
 static inline uint64_t mix(uint64_t sum, uint64_t word) {
   return ((sum << 29 | sum >> 35) ^ word) * UINT64_C(0x9E3779B97F4A7C15);
@@ -25,8 +27,8 @@ static inline uint64_t load(const uint8_t *at) {
   return word;
 }
 
-// Each step is a bijection of the sum, so a single word that differs changes the sum.
-// Four sums side by side are as fast as the memory.
+// Adds bytes to a sum. Each step is a bijection of the sum, so a single word that differs
+// changes the sum. Four sums side by side are as fast as the memory.
 static uint64_t sum_bytes(uint64_t sum, const uint8_t *at, size_t size) {
   uint64_t a = sum, b = sum + 1, c = sum + 2, d = sum + 3;
   for (; size >= 32; at += 32, size -= 32) {
@@ -44,7 +46,8 @@ static fc_status_t sum_value(fc_frame_t *frame, fc_value_t *value,
                              fc_error_t *err) {
   size_t count, size;
   const fc_tensor_t *tensor = &value->tensor;
-  // Elements of odd widths are passed in another form: packed, or zero-extended.
+  // Elements of odd widths are passed in another form, packed or zero-extended, so a
+  // write does not reach them.
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   if (value->kind != FC_VALUE_TENSOR || !fc_tensor_is_dense(tensor) ||
       fc_width_is_odd(info) ||
@@ -72,8 +75,8 @@ static bool same_bytes(const fc_value_t *a, const fc_value_t *b) {
          size == other && !memcmp(a->tensor.data, b->tensor.data, size);
 }
 
-// True when a result has the bytes that the argument has now: the result was made in
-// the argument's memory, and no data is lost.
+// True when a result now has the bytes of the argument: then the function made the result
+// in the argument's memory, and no data is lost.
 static bool is_answered(const fc_frame_t *frame, const fc_value_t *argument) {
   for (size_t i = 0; i < frame->call.result_count; i++) {
     if (same_bytes(argument, &frame->call.results[i])) return true;
@@ -81,7 +84,7 @@ static bool is_answered(const fc_frame_t *frame, const fc_value_t *argument) {
   return false;
 }
 
-// Lists the arguments before or after this one as a sidecar does: "{}" for each, or "…".
+// Lists the arguments before or after an argument as in a sidecar: "{}" for each, or "…".
 static void list_others(char *text, size_t size, uint32_t count, bool before) {
   *text = '\0';
   for (uint32_t i = 0; i < count && count <= SHOWN_MAX; i++) {
@@ -110,14 +113,15 @@ static fc_status_t fail(fc_frame_t *frame, const fc_plan_param_t *input,
   return status;
 }
 
-// A plan is const to the threads that share it, except for its counters.
+// Returns the plan to be changed: it is const to the threads that share it, except for
+// its counters.
 static fc_plan_t *counts_of(const fc_frame_t *frame) {
   return (fc_plan_t *)(uintptr_t)frame->plan;
 }
 
-// Calls of a function are counted until enough of them were compared. After that, each
-// frame uses random numbers of its own, so that no memory is written that other threads
-// read.
+// True when this call is to be compared. Calls of a function are counted until enough of
+// them were compared. After that, each frame uses random numbers of its own, so that no
+// memory is written that other threads read.
 static bool is_due(fc_frame_t *frame) {
   const uint32_t compared =
       atomic_load_explicit(&counts_of(frame)->compared, memory_order_relaxed);
@@ -128,8 +132,8 @@ static bool is_due(fc_frame_t *frame) {
   return (frame->dice >> 32) % FC_WRITTEN_EVERY == 0;
 }
 
-// Counts a call that was compared. A call that ended earlier, or is begun again, does not
-// count. If another thread counts at the same time, only one of the two calls counts.
+// Counts a call that was compared. A call that ended earlier, or was begun again, does
+// not count. If another thread counts at the same time, only one of the two calls counts.
 static void count(fc_frame_t *frame) {
   fc_plan_t *plan = counts_of(frame);
   uint32_t compared =
@@ -139,8 +143,8 @@ static void count(fc_frame_t *frame) {
                                        compared + 1);
 }
 
-// Computes the sum of each value that is lent for reading. With `check`, compares it
-// with the sum from before the call.
+// Computes the sum of each value that the function must not write to. With `check`,
+// compares it with the sum from before the call.
 static fc_status_t visit(fc_frame_t *frame, fc_value_t *arguments, bool check,
                          fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
