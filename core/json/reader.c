@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pull reader. Each call of fc_json_next consumes at most one token. If a
-// token is incomplete, `cursor` stays at its start, so a document may arrive in
-// pieces. No byte at or beyond `end` is read. One thread at a time.
+// token is incomplete, `cursor` stays at the token's start, so a document may arrive in
+// pieces. No byte at or after `end` is read. One thread at a time.
 #include "json/reader.h"
 
 #include "base/hex.h"
@@ -49,7 +49,7 @@ static void set_look(fc_json_reader_t *reader, const char *at) {
   reader->look = looks ? at + FC_STOP_STEP : reader->end;
 }
 
-// Checks whether the call must end. Used when the reader has come to `at`.
+// Checks whether the call must end. Called when the reader has reached `at`.
 static fc_status_t look(fc_json_reader_t *reader, const char *at,
                         fc_error_t *err) {
   set_look(reader, at);
@@ -64,8 +64,7 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   reader->last = last;
   reader->text = (fc_str_t){0};
   set_look(reader, data);
-  // The keys of open objects lie in earlier spans, and the caller may now free
-  // those spans.
+  // The keys of open objects lie in earlier spans, which the caller may now free.
   for (uint32_t i = 0; i < reader->depth; i++) {
     reader->levels[i].key = FC_STR("\xE2\x80\xA6");
   }
@@ -85,7 +84,7 @@ typedef enum scan_t {
   SCAN_DONE,
   SCAN_NEED_MORE,
   SCAN_BAD,
-  SCAN_PAUSE  // at the place of the next look
+  SCAN_PAUSE  // at the place of the next check whether the call must end
 } scan_t;
 
 // Reads \uXXXX at `p`. On an error, *at becomes the first byte that is not a hex digit.
@@ -102,9 +101,9 @@ static scan_t scan_unit(const char *p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// Checks the escape (for a surrogate pair, both escapes) whose backslash is at *p, and
-// moves *p past it. On an error, *at is the place, and *complaint is the text about it
-// in the message.
+// Checks the escape whose backslash is at *p (for a surrogate pair, both escapes), and
+// moves *p past it. On an error, *at is the place, and *complaint is the text for the
+// message.
 static scan_t scan_escape(const char **p, const char *end, const char **at,
                           const char **complaint) {
   const char *here = *p;
@@ -256,8 +255,8 @@ bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain) {
 // ---------------------------------------------------------------------------
 // Numbers and words
 
-// `p` is a digit or a minus. Checks the grammar byte by byte, in order to find
-// the place of the first mistake.
+// Checks the grammar of a number byte by byte, to find the place of the first mistake.
+// `p` is a digit or a minus.
 static scan_t scan_number(const char *p, const char *end, bool last,
                           const char **out_end, const char **wanted) {
   scan_t open = last ? SCAN_BAD : SCAN_NEED_MORE;
@@ -401,7 +400,7 @@ static fc_status_t next_value(fc_json_reader_t *reader,
       *out_token = FC_JSON_NUMBER;
       scan = scan_number(p, reader->end, reader->last, &end, &wanted);
       if (scan == SCAN_BAD) {
-        // The error is placed at the minus, so that the message shows all of an
+        // The error points at the minus, so that the message shows all of an
         // unquoted -Infinity.
         if (end < reader->end && *end == 'I') end = p;
         return fc_json_fail_unexpected(reader, end, wanted, err);
@@ -424,7 +423,7 @@ static fc_status_t next_value(fc_json_reader_t *reader,
   return FC_OK;
 }
 
-// What messages say is expected in this state.
+// Returns what is expected in the reader's state, for messages.
 static const char *wanted_at(const fc_json_reader_t *reader) {
   switch (reader->state) {
     case FC_JSON_AT_FIRST_VALUE:
@@ -444,8 +443,8 @@ static const char *wanted_at(const fc_json_reader_t *reader) {
   }
 }
 
-// Checks whether the call must end, or notes that the bytes ended here: then *out_token
-// is FC_JSON_END or _NEED_MORE.
+// Checks whether the call must end; or, if the bytes ended here, sets *out_token to
+// FC_JSON_END or _NEED_MORE.
 static fc_status_t pause_at(fc_json_reader_t *reader, const char *p,
                             fc_json_token_t *out_token, fc_error_t *err) {
   if (p < reader->end) return look(reader, p, err);
@@ -455,8 +454,8 @@ static fc_status_t pause_at(fc_json_reader_t *reader, const char *p,
   return fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
 }
 
-// Consumes white space and punctuation, but no further than to the next check of the
-// deadline. Returns true if a token stands at `cursor` then.
+// Consumes white space and punctuation, but stops at the place of the next check of the
+// deadline. True: a token stands at `cursor`.
 static inline bool reach_token(fc_json_reader_t *reader) {
   for (const char *p = reader->cursor;; p++) {
     while (p < reader->look &&
@@ -481,7 +480,7 @@ static inline bool reach_token(fc_json_reader_t *reader) {
   }
 }
 
-// Goes on where reach_token has ended without a token.
+// Goes on after reach_token has stopped without a token.
 static __attribute__((noinline)) fc_status_t go_on(fc_json_reader_t *reader,
                                                    fc_json_token_t *out_token,
                                                    fc_error_t *err) {
@@ -495,7 +494,7 @@ static __attribute__((noinline)) fc_status_t go_on(fc_json_reader_t *reader,
   return FC_OK;
 }
 
-// Consumes punctuation until a token stands at `cursor`. *out_token is
+// Consumes white space and punctuation until a token stands at `cursor`. *out_token is
 // FC_JSON_END or _NEED_MORE when there is no token; otherwise it is
 // FC_JSON_NULL, whatever the token is.
 static inline fc_status_t approach(fc_json_reader_t *reader,
@@ -514,7 +513,7 @@ fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
   const char *p = reader->cursor;
   reader->token_offset = fc_json_offset_of(reader, p);
   switch (reader->state) {
-    case FC_JSON_AT_COMMA:  // approach() left us at the end of the container
+    case FC_JSON_AT_COMMA:  // approach() has stopped at the container's end
       *out_token =
           top_level(reader)->is_object ? FC_JSON_OBJECT_END : FC_JSON_ARRAY_END;
       close_container(reader);
@@ -665,7 +664,7 @@ fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
   return status ? fc_json_locate(reader, status, err) : FC_OK;
 }
 
-// The kind of value that begins with `c`.
+// Returns the kind of value that begins with `c`.
 static fc_json_token_t kind_at(char c) {
   switch (c) {
     case '"':
@@ -681,7 +680,7 @@ static fc_json_token_t kind_at(char c) {
     case 'n':
       return FC_JSON_NULL;
     default:
-      return FC_JSON_NUMBER;  // or a mistake: reading it will tell
+      return FC_JSON_NUMBER;  // or a mistake, which is noticed when it is read
   }
 }
 
@@ -702,7 +701,7 @@ static bool is_element(fc_json_token_t kind, fc_dtype_t dtype) {
 // The number of elements that are read between two checks whether the call must end.
 #define RUN_MAX ((size_t)16384)
 
-// Reads plain numbers. If the first type does not hold the next number, tries the other.
+// Reads plain numbers. If types[0] cannot hold the next number, types[1] is tried.
 static size_t read_run(fc_json_reader_t *reader, fc_dtype_t types[2], void *out,
                        size_t capacity, bool *out_at_element) {
   size_t run = fc_number_parse_run(types[0], reader->begin, &reader->cursor,

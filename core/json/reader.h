@@ -3,7 +3,7 @@
 // A pull reader of RFC 8259 JSON over bytes that come from a client. All state
 // is in the struct; the reader never recurses and never allocates. Every syntax
 // error is FC_CODE_JSON_SYNTAX with the byte offset. fc_json_pointer tells at
-// any time where in the document the reader stands. One thread at a time.
+// any time at which place of the document the reader is. One thread at a time.
 #ifndef FARCALL_JSON_READER_H_
 #define FARCALL_JSON_READER_H_
 
@@ -14,7 +14,7 @@
 
 typedef enum fc_json_token_t {
   FC_JSON_END,        // after the one top-level value
-  FC_JSON_NEED_MORE,  // only when fed with last = false
+  FC_JSON_NEED_MORE,  // only if the span was not the last
   FC_JSON_NULL,
   FC_JSON_FALSE,
   FC_JSON_TRUE,
@@ -32,12 +32,13 @@ const char *fc_json_token_name(fc_json_token_t token);
 
 typedef struct fc_json_level_t {
   fc_str_t key;    // current member of an object, still escaped
-  uint64_t index;  // current element of an array; members seen in an object
+  uint64_t index;  // current element of an array; number of members read so far
+                   // in an object
   bool is_object;
 } fc_json_level_t;
 
 typedef struct fc_json_reader_t {
-  const char *begin;   // of the span being read
+  const char *begin;   // of the span that is being read
   const char *cursor;  // next byte
   const char *end;
   uint64_t base;  // offset of `begin` in the document
@@ -45,11 +46,11 @@ typedef struct fc_json_reader_t {
   bool escaped;   // the last STRING or KEY has escapes
   fc_str_t text;  // of the last NUMBER, STRING or KEY; points into the span
   uint64_t token_offset;  // where the last token began, in the document
-  uint32_t depth;         // containers open now
+  uint32_t depth;         // number of open containers
   uint32_t depth_limit;
   uint32_t key_limit;  // members of one object
-  uint8_t state;       // the reader's own
-  const char *look;    // behind this place it looks whether the call is to end
+  uint8_t state;       // private to the reader (where.h)
+  const char *look;    // here it checks next whether the call must end
   const fc_stop_t *stop;
   fc_json_level_t levels[FC_JSON_DEPTH_MAX];
 } fc_json_reader_t;
@@ -57,8 +58,8 @@ typedef struct fc_json_reader_t {
 // `depth_limit` is at most FC_JSON_DEPTH_MAX.
 void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
                          uint32_t key_limit);
-// Gives the reader the next (or only) span of the document; `last`: no other follows.
-// The span must hold all bytes from the last unfinished token on (the reader leaves
+// Gives the reader the next (or only) span of the document; `last`: it is the last one.
+// The span must begin with the bytes of an unfinished token (the reader leaves
 // `cursor` there when it needs more) and stay until the next feed. No byte at or after
 // data + size is read. In the JSON pointer of an error, a key that lies in an earlier
 // span is printed as an ellipsis.
@@ -80,7 +81,8 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 fc_status_t fc_json_mismatch(const fc_json_reader_t *reader, fc_code_t code,
                              fc_json_token_t token, const char *expected,
                              fc_error_t *err);
-// Reads the next token, which must be `wanted`. If it is another one, fails with `code`.
+// Reads the next token, which must be `wanted`. If it is another token, fails with
+// `code`.
 fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,
                            fc_code_t code, fc_error_t *err);
 
@@ -92,28 +94,28 @@ typedef struct fc_json_member_t {
   const char *refusal;  // instead: the message of FC_CODE_UNKNOWN_FIELD
 } fc_json_member_t;
 // Reads an object, whose brace was just read, to its end. Members without a row are
-// skipped. If a member that has a row comes twice, it is FC_CODE_DUPLICATE_KEY. At most
+// skipped. A member with a row may come only once, else FC_CODE_DUPLICATE_KEY. At most
 // 64 rows.
 fc_status_t fc_json_read_members(fc_json_reader_t *reader,
                                  const fc_json_member_t *members, size_t count,
                                  void *context, fc_error_t *err);
 
-// The bulk path, to be used right after FC_JSON_ARRAY_BEGIN or inside an array. Reads
-// scalar elements straight into `out`, up to `capacity` of them: numbers; true/false
-// for i1; "NaN" and the like for floats; decimal strings for integers of more than 53
-// bits. Not for complex types. *out_stop says why it stopped:
+// Reads many elements at once. Call it right after FC_JSON_ARRAY_BEGIN or inside an
+// array. It reads scalar elements straight into `out`, up to `capacity` of them: numbers;
+// true/false for i1; "NaN" and the like for floats; decimal strings for integers of more
+// than 53 bits. Not for complex types. *out_stop says why it stopped:
 //   FC_JSON_ARRAY_END   the array ended and its end was consumed
 //   FC_JSON_NUMBER      `capacity` elements were read and another one follows
 //   another token       the next element is of that kind (null, an array, text
-//                       where no text is taken, …); it was not consumed
+//                       where text is not accepted, …); it was not consumed
 //   FC_JSON_NEED_MORE   the span ended
-// Value errors (out_of_range, type_mismatch) carry pointer and offset.
+// Errors about values (out_of_range, type_mismatch) have pointer and offset.
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err);
-// fc_json_read_elements for a type whose sign is open. A plain number that types[0]
-// cannot hold is read as types[1], if types[1] is not NONE, and then the two change
-// places. Any other element that types[0] refuses is an error about types[0].
+// Does the same as fc_json_read_elements for a type whose sign is open. A plain number
+// that types[0] cannot hold is read as types[1], if types[1] is not NONE, and then the
+// two change places. Any other element that types[0] refuses is an error about types[0].
 fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err);
@@ -129,7 +131,8 @@ static inline void fc_json_reader_watch(fc_json_reader_t *reader,
   reader->stop = stop;
 }
 
-// Copies the position of a reader, so that it can return there after looking ahead.
+// Copies the position of a reader, so that the reader can return there after looking
+// ahead.
 void fc_json_reader_copy(fc_json_reader_t *dest,
                          const fc_json_reader_t *source);
 
@@ -137,8 +140,8 @@ void fc_json_reader_copy(fc_json_reader_t *dest,
 // the result. `out` has room for raw.size bytes. Never fails, since the reader checked
 // the escapes.
 size_t fc_json_unescape(fc_str_t raw, char *out);
-// fc_json_unescape for the text of the reader's last STRING or KEY, which may
-// be long. From time to time it checks whether the call must end.
+// Does the same as fc_json_unescape for the text of the reader's last STRING or KEY,
+// which may be long. From time to time it checks whether the call must end.
 fc_status_t fc_json_unescape_text(const fc_json_reader_t *reader, char *out,
                                   size_t *out_size, fc_error_t *err);
 // True when the text of the last STRING or KEY, with its escapes decoded, equals `plain`.
@@ -153,7 +156,7 @@ size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
 // already has them. Returns `status`.
 fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
                            fc_error_t *err);
-// fc_fail with pointer and offset.
+// Does the same as fc_fail, and adds pointer and offset.
 #define fc_json_fail(reader, err, code, ...) \
   fc_json_locate(reader, fc_fail(err, code, __VA_ARGS__), err)
 

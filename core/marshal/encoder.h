@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every form of an answer shares: the limit of its size, and the checks that a
-// result is what its function declares. Private to the marshaller; belongs to one call.
+// What all forms of an answer share: the limit of its size, and the checks that a
+// result is what the function declares. Private to the marshaller; belongs to one call.
 #ifndef FARCALL_MARSHAL_ENCODER_H_
 #define FARCALL_MARSHAL_ENCODER_H_
 
@@ -14,17 +14,17 @@
 typedef struct fc_limited_t {
   fc_sink_t sink;  // first: the sink is cast to the limiter
   fc_sink_t *inner;
-  char *begin;     // where the span being written begins
+  char *begin;     // beginning of the span that is being written
   size_t written;  // before `begin`
   size_t limit;
-  const fc_stop_t *stop;  // looked at when the sink grows
+  const fc_stop_t *stop;  // checked when the sink grows
 } fc_limited_t;
 
 typedef struct fc_encoder_t {
   fc_frame_t *frame;
   fc_sink_t *sink;  // of the answer, limited
   fc_limited_t limited;
-  uint32_t number;  // of the result being written, for messages
+  uint32_t number;  // of the result that is being written, for messages
   uint32_t depth;
 } fc_encoder_t;
 
@@ -42,7 +42,8 @@ size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
 fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
                                 fc_error_t *err);
 
-// Writes one of the plan's outputs as JSON: as {"ref":…} if its value lies in the store.
+// Writes one of the plan's outputs as JSON. If its value lies in the store, this is
+// {"ref":…}.
 fc_status_t fc_encoder_output(fc_encoder_t *encoder, uint32_t output,
                               fc_error_t *err);
 // Finds the value of a leaf of the results. From now on messages name this result.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader behind safetensors.h, used for bodies of calls and archives of parameters.
+// Reads safetensors (safetensors.h), for bodies of calls and archives of parameters.
 #include "value/safetensors.h"
 
 #include "base/load.h"
@@ -26,7 +26,7 @@ static const struct {
     {"F8_E4M3", FC_DTYPE_F8E4M3FN},
 };
 
-// The type under whose name the format safetensors has `dtype`. The format has one name
+// Returns the type whose name safetensors uses for `dtype`. The format has one name
 // for iN and siN, and uses the name of i64 also for index.
 static fc_dtype_t plain(fc_dtype_t dtype) {
   switch (dtype) {
@@ -118,7 +118,7 @@ static fc_status_t read_shape(void *context, fc_error_t *err) {
   return FC_OK;
 }
 
-// Reads [begin, end], a range of the data.
+// Reads [begin, end], the range of a tensor in the data.
 static fc_status_t read_range(void *context, fc_error_t *err) {
   const entry_t *entry = context;
   const fc_str_t data = entry->file->data;

@@ -8,27 +8,27 @@
 
 #include "json/reader.h"
 
-// A file whose object is being read.
+// A file whose JSON object is being read.
 typedef struct fc_safetensors_t {
   fc_json_reader_t *reader;  // the caller has fed it the object
-  fc_str_t data;             // behind the object
+  fc_str_t data;             // the bytes after the object
   fc_code_t code;            // of errors about the format
-  const char *lead;          // of their messages
+  const char *lead;          // begins their messages
   bool typed;                // types and shapes are read, not skipped
 } fc_safetensors_t;
 
 typedef struct fc_safetensor_t {
-  fc_dtype_t dtype;  // FC_DTYPE_NONE: not said
-  int32_t rank;      // below 0: not said
+  fc_dtype_t dtype;  // FC_DTYPE_NONE: not stated
+  int32_t rank;      // below 0: not stated
   int64_t dims[FC_RANK_MAX];
-  fc_str_t bytes;   // data NULL: not said
+  fc_str_t bytes;   // data NULL: not stated
   uint64_t offset;  // of `bytes` in the data
 } fc_safetensor_t;
 
 // Cuts a file into its object and its data. False when its first eight bytes are not
 // the size of an object that fits in the file.
 bool fc_safetensors_cut(fc_str_t file, fc_str_t *out_head, fc_str_t *out_data);
-// Goes on to the next tensor. Its name is then the reader's text. *out_more is false
+// Moves to the next tensor, whose name is then the reader's text. *out_more is false
 // after the last tensor, when the object has ended.
 fc_status_t fc_safetensors_next(const fc_safetensors_t *file, bool *out_more,
                                 fc_error_t *err) FC_MUST_CHECK;
@@ -41,7 +41,7 @@ fc_status_t fc_safetensors_read(const fc_safetensors_t *file,
 fc_status_t fc_safetensors_fail(const fc_safetensors_t *file, const char *what,
                                 fc_error_t *err);
 
-// The name of the type in safetensors; "" when it has no such type.
+// Returns the name of the type in safetensors; "" when the format does not have the type.
 const char *fc_safetensors_type(fc_dtype_t dtype);
 
 #endif  // FARCALL_VALUE_SAFETENSORS_H_
