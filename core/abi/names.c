@@ -165,8 +165,7 @@ static fc_status_t apply_dims(applying_t *at, yyjson_val *object,
   yyjson_val *entry = yyjson_arr_get_first(dims);
   for (int i = 0; i < type->rank; i++) {
     const int64_t *have = fc_builder_get_dims(at->builder, node);
-    if (!have) return FC_OK;  // the builder failed: fc_signature_build returns
-                              // the error
+    if (!have) return FC_OK;  // fc_signature_build will return the error
     const int64_t before = have[i];
     int64_t dim;
     FC_TRY(fc_doc_dim(&at->doc, entry, i, before, at->builder, &dim));

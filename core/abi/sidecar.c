@@ -30,8 +30,7 @@ typedef struct reader_t {
   fc_doc_t doc;
   argument_t *arguments;  // room for FC_SIDECAR_PARAMS_MAX
   size_t argument_count;
-  size_t float_count;  // how many arguments are in registers for floats and
-                       // vectors
+  size_t float_count;  // number of arguments in float and vector registers
   bool vectors;        // the function takes or returns vectors
   bool crowded;        // no such register was left for a vector
   uint8_t alignment;   // of the arguments of the function
@@ -255,8 +254,7 @@ static fc_status_t resolve(reader_t *reader, fc_str_t text, int64_t *out) {
                         "'%s' is no memref the caller sends", shown);
   }
   const fc_type_t *type = fc_builder_at(reader->builder, source->node);
-  if (!type) return FC_OK;  // the builder failed: fc_signature_build returns
-                            // the error
+  if (!type) return FC_OK;  // fc_signature_build will return the error
   if (type->rank < 0 || dim >= (size_t)type->rank) {
     return fc_doc_fault(&reader->doc, "shape", "'%s': it has %d dims", shown,
                         type->rank < 0 ? 0 : (int)type->rank);

@@ -329,16 +329,14 @@ fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
 
 typedef struct tree_builder_t {
   fc_builder_t *builder;
-  fc_raw_nodes_t raw;  // the leaves with their types; without it all leaves are
-                       // UNKNOWN
+  fc_raw_nodes_t raw;  // types of the leaves; without it all are UNKNOWN
   bool has_raw;
   fc_error_t *err;
   uint32_t root;
   uint32_t depth;
   uint32_t gap_count;
   uint32_t nodes[FC_TYPE_DEPTH_MAX];
-  uint32_t filled[FC_TYPE_DEPTH_MAX];  // number of children so far, with the
-                                       // gaps
+  uint32_t filled[FC_TYPE_DEPTH_MAX];  // number of children, with the gaps
   uint8_t taken[FC_NODE_MAX / 8];      // raw nodes that have a parent
 } tree_builder_t;
 

@@ -12,8 +12,7 @@
 
 // Functions that are one function to callers.
 typedef struct group_t {
-  const fc_name_entry_t *entry;  // in "sizes"; NULL: found by the functions'
-                                 // names
+  const fc_name_entry_t *entry;  // in "sizes"; NULL: found by function names
   fc_str_t name;
   fc_entry_t *members;
   int64_t *rows;  // of each member, as the sidecar or the member's name says
@@ -32,17 +31,12 @@ typedef struct reader_t {
   fc_sizes_t *sizes;
   fc_signature_t *const *signatures;
   size_t count;
-  fc_names_t *names;          // the list "sizes"; NULL: the sidecar has no such
-                              // list
+  fc_names_t *names;          // "sizes" of the sidecar; NULL: it has none
   fc_name_table_t functions;  // maps a function's name to its index
-  fc_name_table_t buckets;    // maps NAME of NAME_bs{N} to the first such
-                              // function
-  uint32_t *next_bucket;      // by function: the next function with the same
-                              // NAME, or 0
-  uint32_t *group_of;         // by function: 0, or one more than the index of
-                              // its group
-  group_t *groups;            // of the entries of `names`, then those found by
-                              // names
+  fc_name_table_t buckets;    // from NAME to the first function NAME_bs{N}
+  uint32_t *next_bucket;      // by function: the next with its NAME, or 0
+  uint32_t *group_of;         // by function: 0, or its group's index plus 1
+  group_t *groups;            // first those of `names`, then those found
   size_t group_count;
   int64_t *rows;
   fc_builder_t *builder;
@@ -512,8 +506,7 @@ void fc_sizes_destroy(fc_sizes_t *sizes) {
   if (!sizes) return;
   for (size_t i = 0; i < sizes->count; i++) {
     const fc_signature_t *signature = sizes->listed[i].signature;
-    if (!signature->size_count) continue;  // it is a function of the module
-                                           // itself
+    if (!signature->size_count) continue;  // a function of the module itself
     fc_signature_destroy((fc_signature_t *)(uintptr_t)signature);
   }
   fc_free(sizes->allocator, sizes->listed);

@@ -40,8 +40,7 @@ typedef struct fc_sized_t {
 
 typedef struct fc_sizes_t {
   fc_allocator_t allocator;
-  fc_sized_t *listed;  // each stands where its first function of the module
-                       // stood
+  fc_sized_t *listed;  // in the order of their first functions in the module
   size_t count;
   fc_entry_t *entries;
 } fc_sizes_t;

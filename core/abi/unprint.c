@@ -16,8 +16,7 @@
 typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
-  bool rooted;   // the signature's root is a tree (sip): only the leaves have a
-                 // raw_index
+  bool rooted;   // the root is a tree (sip): only leaves have raw indices
   bool flat;     // each leaf is a value of the flat call, the next one unless
                  // it has a raw_index
   int32_t next;  // raw index of the next leaf, if flat

@@ -39,8 +39,7 @@ typedef struct maker_t {
   const fc_signature_t *first;
   place_t *places;
   uint32_t place_count;
-  int64_t *values;  // of all places of the first function, then of the second,
-                    // …
+  int64_t *values;  // all places of the first function, then the second, …
   int64_t *rows;    // FC_DIM_NAMES_MAX for each function
   uint32_t next_name;
 } maker_t;

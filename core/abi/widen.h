@@ -18,8 +18,7 @@ typedef struct fc_group_t {
   uint8_t batch;
   uint64_t delay_us;    // FC_BATCH_DELAY_ATTR
   bool found;           // by its functions' names: no sidecar declares it
-  const int64_t *rows;  // how many rows each member is said to have; NULL: not
-                        // said
+  const int64_t *rows;  // said number of rows of each member; NULL: not said
 } fc_group_t;
 
 typedef enum fc_batch_wish_t {

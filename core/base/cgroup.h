@@ -14,8 +14,7 @@
 
 typedef struct fc_cgroup_t {
   char folder[FC_CGROUP_PATH];  // without `root`
-  size_t top;                   // bytes of `folder` that name the folder of the
-                                // mount
+  size_t top;                   // length of the mount's folder in `folder`
 } fc_cgroup_t;
 
 // Finds the group of version 1 that has `controller`; with NULL, the group of version

@@ -11,8 +11,7 @@
 
 #define FC_PROFILE_ROWS 256
 #define FC_PROFILE_NAME 96     // bytes of a name that are kept
-#define FC_PROFILE_DEPTH 8448  // open places, each inside the one before;
-                               // bytecode has 8192
+#define FC_PROFILE_DEPTH 8448  // of nested open places; bytecode has 8192
 #define FC_PROFILE_SPANS 64    // dispatches whose times are kept one by one
 
 typedef enum fc_profile_kind_t {

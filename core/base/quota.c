@@ -23,8 +23,7 @@ static uint64_t cpus_of(const char *root, const char *folder, bool version2) {
   long long quota = 0, period = 0;
   if (version2) {
     if (!fc_cgroup_read(root, folder, "cpu.max", text, sizeof text)) return 0;
-    if (sscanf(text, "%lld %lld", &quota, &period) != 2) return 0;  // "max …":
-                                                                    // no quota
+    if (sscanf(text, "%lld %lld", &quota, &period) != 2) return 0;  // "max …"
   } else {
     if (!fc_cgroup_read(root, folder, "cpu.cfs_quota_us", text, sizeof text))
       return 0;

@@ -66,8 +66,7 @@ static inline void fc_width_fill(const fc_dtype_info_t *info, uint8_t *data,
     return;
   }
   if (info->size == 1) {
-    const fc_dtype_info_t own = *info;  // a copy, so the compiler knows that
-                                        // `data` is not in it
+    const fc_dtype_info_t own = *info;  // `data` cannot change the copy
     for (size_t i = 0; i < count; i++) {
       data[i] = fc_width_extend_byte(&own, data[i]);
     }

@@ -28,8 +28,7 @@ static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
 FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
                          uint64_t *out_bits) {
   *out_bits = 0;
-  if (FC_UNLIKELY(bits >> 52 == 0)) return -1;  // far below every value of the
-                                                // format
+  if (FC_UNLIKELY(bits >> 52 == 0)) return -1;  // smaller than any value of it
   uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
   int drop = 52 - format->mantissa_bits;
   int field = (int)(bits >> 52) - 1023 + format->bias;

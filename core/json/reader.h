@@ -32,8 +32,7 @@ const char *fc_json_token_name(fc_json_token_t token);
 
 typedef struct fc_json_level_t {
   fc_str_t key;    // current member of an object, still escaped
-  uint64_t index;  // current element of an array; number of members read so far
-                   // in an object
+  uint64_t index;  // in an array, the current element; in an object, members
   bool is_object;
 } fc_json_level_t;
 

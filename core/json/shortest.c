@@ -71,8 +71,7 @@ fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
   int h = exponent + fc_log2_pow10(-k) + 1;
   const uint64_t *power = fc_powers_of_ten[-k - FC_POWERS_LOW];
   uint64_t high = power[0], low = power[1];
-  if (-k > POWER_EXACT_HIGH) high += ++low == 0;  // rounds up, because the
-                                                  // table is rounded down
+  if (-k > POWER_EXACT_HIGH) high += ++low == 0;  // the table is rounded down
   uint64_t lower = scale_wide(high, low, (4 * mantissa - 2 + step_below) << h);
   uint64_t value = scale_wide(high, low, 4 * mantissa << h);
   uint64_t upper = scale_wide(high, low, (4 * mantissa + 2) << h);

@@ -24,8 +24,7 @@
 // A literal that was found, and how many digits it has.
 typedef struct fc_numeral_t {
   const char *end;    // after the last digit and the point
-  unsigned count;     // of digits; not size_t, which GCC 12 would keep in
-                      // memory
+  unsigned count;     // of digits; not size_t: GCC 12 keeps that in memory
   unsigned fraction;  // number of digits after the point
   unsigned negative;  // 1 or 0
   bool long_;  // 16 characters or more, up to 19 digits; else up to 15 digits
@@ -124,8 +123,7 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
   dots &= 0 - dots;  // only the first point; a second one ends the number
   unsigned stop = ~(digits | dots | minus);
   if (is_long && (stop == 0 || (stop & 0xFFFF))) return NULL;
-  dots &= stop ^ (stop - 1);  // none, if the first point stands after the
-                              // number's end
+  dots &= stop ^ (stop - 1);  // none, if the point is after the number's end
   // The first character must be a digit, a digit must follow the point, and no
   // digit may follow a leading 0.
   unsigned first = 1 + minus;

@@ -361,8 +361,7 @@ typedef struct check_level_t {
 
 static fc_status_t open_level(const fc_op_t *op, const fc_value_t *value,
                               check_level_t *out_level, fc_error_t *err) {
-  const bool array = op->kind == FC_TYPE_REFARRAY;  // two lists: the items and
-                                                    // the dims
+  const bool array = op->kind == FC_TYPE_REFARRAY;  // of items, then of dims
   const bool repeats = array || op->kind == FC_TYPE_LIST;
   if (array) {
     if (!value->list.count) return fail_damaged(err);

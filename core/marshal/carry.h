@@ -23,8 +23,7 @@ typedef struct fc_carry_t fc_carry_t;
 struct fc_carry_t {
   // The owner of the memory sets these before each use; zeroed: there is no memory yet.
   uint8_t *data;  // aligned as a tensor
-  size_t size;  // bytes in use: they stay until the next use and move with the
-                // block
+  size_t size;  // bytes in use, which stay and are moved with the block
   size_t capacity;  // bytes allocated
   // Makes `capacity` at least as large as the argument, and keeps the first
   // `size` bytes; `data` may change.

@@ -16,8 +16,7 @@ enum { ARGS, KWARGS, OPTIONS, REPEAT, SECTION_COUNT };
 
 // What the call document has contained so far.
 typedef struct document_t {
-  uint8_t *given;    // by input: 1: given; 2: given in the "kwargs" that is
-                     // being read
+  uint8_t *given;    // by input: 1: given, 2: given in the current "kwargs"
   uint32_t missing;  // inputs not given
   bool root_given;   // args[0] was the whole root dict
   fc_level_t rest;   // the dict of keywords, once a key of it was read
@@ -80,8 +79,7 @@ static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
   if (read == FC_OK) read = fc_json_next(reader, &token, NULL);
   if (read != FC_OK) return status;
   const bool alone =
-      token == FC_JSON_ARRAY_END;  // no more values: it may be a single row of
-                                   // a table
+      token == FC_JSON_ARRAY_END;  // it may be the only row of a table
   if (alone && missing != 1) return status;
   fc_error_t longer;
   fc_fail(&longer, err->code, "%s%s", err->message,

@@ -10,8 +10,7 @@
 
 // Elements that are being read into their buffer.
 typedef struct fc_fill_t {
-  fc_dtype_t dtype;  // type as which elements are read; may differ from the
-                     // declared sign
+  fc_dtype_t dtype;  // of the elements as read; its sign may be undeclared
   fc_dtype_t part;   // type of one number: f32 for complex<f32>
   // Tried for a number that `dtype` cannot hold: ui8 for i8 if no source states the sign,
   // else NONE. If the number fits, the two types change places.

@@ -32,8 +32,7 @@ typedef struct fc_level_t {
   uint8_t *seen;         // DICT: by ordinal of a key, whether it was read
   fc_refarray_t *array;  // REFARRAY
   int32_t dim;           // REFARRAY: the dim that this array is
-  bool wrapped;          // it stands in {"list":…}, whose end must still be
-                         // read
+  bool wrapped;          // the end of {"list":…} must still be read
 } fc_level_t;
 
 // A container that is being written.
@@ -99,8 +98,7 @@ struct fc_frame_t {
   bool batched;      // it may have any number of rows (rows.c)
   bool least;        // only the smallest bucket is called
   int64_t computed;  // rows that were computed for the last call, with padding
-  size_t copied;     // bytes of raw tensors that had to be copied out of the
-                     // body
+  size_t copied;     // raw bytes that had to be copied out of the body
   bool decoded;  // every argument fits its type and lies in the call's memory
   bool guard;
   bool fill_given;  // with `guard`: an argument holds FC_GUARD_FILL as a float
@@ -109,8 +107,7 @@ struct fc_frame_t {
   const fc_keeper_t *keeper;
   fc_store_t *store;             // of the call (stored.h); NULL: none
   const fc_stored_ways_t *ways;  // NULL: there is no store
-  struct fc_stored_t *stored;    // how the call uses the store; NULL: not at
-                                 // all
+  struct fc_stored_t *stored;    // the call's use of the store; NULL: none
   bool commits_later;            // set by fc_stored_hold
   struct fc_oip_t *oip;          // of a call that oip_read.c decoded
   bool in_sequence;              // set by fc_oip_set_sequence
@@ -124,11 +121,9 @@ struct fc_frame_t {
   struct fc_raw_t *raw_first;  // the bytes to write there, in document order
   struct fc_raw_t *raw_last;
   fc_guarded_t guarded;  // guarded copies of this call's arguments
-  uint64_t *sums;  // of the raw arguments (written.c); NULL: the call is not
-                   // compared
+  uint64_t *sums;  // of the arguments; NULL: not compared (written.c)
   uint64_t sum;
-  uint64_t dice;          // random state that chooses the calls that are
-                          // compared
+  uint64_t dice;          // random number, to choose the compared calls
   fc_profile_t *profile;  // of the last call that was profiled
   bool profiles;          // a profiled call is running
 
@@ -142,8 +137,7 @@ struct fc_frame_t {
   //
   // For DECODE
   fc_json_reader_t reader;
-  fc_json_reader_t ahead;  // copy of the reader, to return to after looking
-                           // ahead
+  fc_json_reader_t ahead;  // a copy of the reader during a look ahead
   fc_fill_t fill;
   uint32_t depth;
   fc_level_t levels[FC_JSON_DEPTH_MAX];

@@ -21,8 +21,7 @@ typedef struct state_t {
   uint32_t word_count;
   uint32_t loan_count;
   uint32_t keep_count;
-  uint32_t int64_string;  // the members of fc_options_t, as numbers that can be
-                          // checked
+  uint32_t int64_string;  // members of fc_options_t, as checkable numbers
   uint32_t results;
   uint8_t equals[16];
   // The error of a step that failed after earlier steps of the same run had succeeded.

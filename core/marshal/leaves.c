@@ -12,8 +12,7 @@ typedef struct level_t {
   uint32_t ordinal;     // the number of that child
   uint32_t left;        // number of children still to come, with `next`
   size_t path_size;     // size of the path to the level itself
-  int32_t raw_index;  // of the value that holds children without an own raw
-                      // index
+  int32_t raw_index;  // of the value that holds the children
   uint32_t step_count;  // steps from that value to the list of the children
 } level_t;
 
@@ -24,8 +23,7 @@ typedef struct walk_t {
   uint32_t count;
   fc_leaf_path_t *paths;
   uint32_t path_count;
-  fc_text_t path;  // of the op that is being walked, without its head
-                   // (add_path)
+  fc_text_t path;  // of the op being walked, without its head (add_path)
   uint32_t steps[FC_TYPE_DEPTH_MAX + 1];
   uint32_t sizes[FC_TYPE_DEPTH_MAX + 1];
   level_t levels[FC_TYPE_DEPTH_MAX + 1];

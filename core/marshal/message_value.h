@@ -23,8 +23,7 @@ typedef struct fc_message_value_t {
       *raw;  // the bytes, which belong to the call; NULL: elements are fields
   fc_str_t fields;  // the message with these fields
   fc_elements_t elements;
-  bool among_others;  // `fields` also has fields of other numbers, to be
-                      // skipped
+  bool among_others;  // `fields` has other fields, too: skip them
 } fc_message_value_t;
 
 // Adds a dim to a shape of `*rank` dims. FC_CODE_SHAPE_MISMATCH.

@@ -32,8 +32,7 @@ struct fc_model_t {
   uint32_t input_count;
   uint32_t output_count;
   bool has_texts;             // some tensor has several byte strings
-  const uint32_t *input_of;   // by leaf: number of the input; UINT32_MAX: it is
-                              // not sent
+  const uint32_t *input_of;   // by leaf: its input; UINT32_MAX: not sent
   const uint32_t *output_of;  // by leaf: number of the output
   // Why the function is not a model; FC_CODE_NONE if it is one.
   fc_error_t refused;

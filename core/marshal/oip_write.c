@@ -232,8 +232,7 @@ static fc_status_t write_answer(fc_oip_answer_t *answer, fc_str_t model,
                                 fc_error_t *err) {
   FC_TRY(write_document(answer, model, version, err));
   const uint64_t document = fc_encoder_written(&answer->encoder);
-  uint32_t end = answer->count;  // one more than the number of the last raw
-                                 // output
+  uint32_t end = answer->count;  // number of the last raw output, plus 1
   while (end && !answer->sent[end - 1].raw) end--;
   if (end) *out_document = document;
   for (uint32_t i = 0; i < end; i++) {

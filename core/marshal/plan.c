@@ -29,8 +29,7 @@ typedef struct compiler_t {
   uint32_t output_count;
   uint32_t store_count;
   uint32_t state_count;
-  uint32_t raw_count;  // values in the side of the flat call that is being
-                       // compiled
+  uint32_t raw_count;  // values of the flat call's side being compiled
 } compiler_t;
 
 // ---------------------------------------------------------------------------
@@ -42,8 +41,7 @@ typedef struct open_node_t {
   uint32_t ordinal;  // of that child
   uint32_t keys;
   bool is_dict;
-  bool in_flat_call;  // this node, or one that contains it, is a value of the
-                      // flat call
+  bool in_flat_call;  // this node or its parent is in the flat call
 } open_node_t;
 
 static bool is_sized(const fc_type_t *type) {

@@ -85,8 +85,7 @@ struct fc_plan_t {
   // The inputs that may be given by name; `ordinal` is the number of the input.
   const fc_plan_key_t *keywords;
   uint32_t keyword_count;
-  const fc_op_t *root_dict;  // if the signature is a root_tree and its root is
-                             // a DICT: the root
+  const fc_op_t *root_dict;  // the root of a root_tree, if it is a DICT
   // The last input, if it is a DICT that takes the keywords of a call; else NULL.
   const fc_plan_param_t *rest;
   // The values that the client gets: results, then final contents of OUT and INOUT.

@@ -17,8 +17,7 @@ typedef struct rows_t {
   int64_t want;  // number of rows that the next function computes
   int64_t have;  // how many of these are rows of the call: at least 1
   fc_value_t *arguments;
-  uint8_t **copies;    // by raw argument: memory for copies of slices; NULL:
-                       // none yet
+  uint8_t **copies;    // by raw argument: copied slices; NULL: none yet
   fc_value_t *parts;   // results of one call
   fc_value_t *wholes;  // results of the whole call
 } rows_t;

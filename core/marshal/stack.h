@@ -29,8 +29,7 @@ typedef struct fc_stack_call_t {
   size_t index;
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;
-  bool least;  // call only the smallest function for the rows, as often as
-               // needed
+  bool least;  // only call the smallest function, as often as needed
 } fc_stack_call_t;
 
 // Makes the calls of `count` frames, 1 to FC_STACK_MAX, on `whole`, which was begun for

@@ -264,8 +264,7 @@ static fc_status_t read_fields(fc_inputs_t *inputs, fc_oip_t *oip,
       FC_TRY(take_input(inputs, field.bytes, err));
     } else if (field.number == REQUEST_FILTER) {
       FC_TRY(take_filter(inputs, oip, field.bytes, err));
-    } else if (!first) {  // the code that routed the call has read only the
-                          // first
+    } else if (!first) {  // the routing code has read only the first
       return fc_fail(err, FC_CODE_BINARY_FRAMING,
                      "the model_spec stands in front, once");
     } else {

@@ -17,8 +17,7 @@ enum {
 };
 typedef struct fc_typed_t {
   const fc_op_t *op;
-  const fc_str_t *members;  // their names; "": the protocol does not have the
-                            // member
+  const fc_str_t *members;  // their names; "": the protocol has none
   // The stated type, or the declared one if none is stated. fc_typed_state prefers the
   // declared one.
   fc_dtype_t dtype;

@@ -198,8 +198,7 @@ static bool is_tolerated(compare_t *compare, bool exact,
   }
   const uint64_t a = (uint64_t)both[0].step, b = (uint64_t)both[1].step;
   const uint64_t ulp = both[0].step < both[1].step ? b - a : a - b;
-  if (ulp == 0 || exact) return ulp == 0;  // also for 0 and -0, which have the
-                                           // same step
+  if (ulp == 0 || exact) return ulp == 0;  // 0 and -0 have the same step
   // Different whole numbers may be equal as doubles, so the difference in steps is used.
   const double absolute =
       both[0].is_whole ? (double)ulp : fabs(both[0].value - both[1].value);
@@ -290,8 +289,7 @@ static place_t place_of_member(const compare_t *compare, const level_t *level) {
   const bool data = fc_str_equal(level->key, FC_STR("data"));
   if (level->place.node == FC_NODE_NONE) return data ? level->place : kShape;
   const fc_type_t *type = fc_signature_node(signature, level->place.node);
-  if (type->kind == FC_TYPE_LIST) return level->place;  // the value is
-                                                        // {"list":…}
+  if (type->kind == FC_TYPE_LIST) return level->place;  // it is {"list":…}
   if (type->kind != FC_TYPE_DICT) return data ? level->place : kShape;
   for (uint32_t i = type->child; i != FC_NODE_NONE;) {
     const fc_type_t *child = fc_signature_node(signature, i);

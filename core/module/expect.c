@@ -17,8 +17,7 @@ typedef struct reader_t {
   fc_expectations_t *made;
   const yyjson_alc *alc;
   uint32_t line;
-  const char *list;  // the place of the list; NULL: the calls are lines, not a
-                     // list
+  const char *list;  // the place of the list; NULL: the calls are lines
   fc_error_t *err;
 } reader_t;
 

@@ -44,8 +44,7 @@ fc_status_t fc_expectations_read(struct yyjson_val *list, const char *place,
                                  fc_allocator_t allocator,
                                  fc_expectations_t **out_expectations,
                                  fc_error_t *err) FC_MUST_CHECK;
-void fc_expectations_destroy(fc_expectations_t *expectations);  // NULL is
-                                                                // allowed
+void fc_expectations_destroy(fc_expectations_t *expectations);  // or NULL
 
 // Finds the function that a call names. FC_CODE_FUNCTION_NOT_FOUND,
 // FC_CODE_UNSUPPORTED_TYPE.

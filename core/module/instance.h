@@ -17,8 +17,7 @@ struct fc_instance_t {
   void *handle;         // of the backend
   fc_frame_t *frame;
   fc_call_t *open;       // the call whose results may be read, or NULL
-  _Atomic(bool) in_use;  // true while a thread runs a call; atomic exchange
-                         // lets only one set it
+  _Atomic(bool) in_use;  // a thread runs a call (set by atomic exchange)
 };
 
 void fc_instance_forget(fc_instance_t *instance);  // gives back one reference

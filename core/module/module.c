@@ -53,8 +53,7 @@ struct fc_module_t {
   char sidecar_sums[2][65];
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
-  char settled[FC_DIGEST_SIZE];     // like `digest`, with the verdicts of
-                                    // fc_module_settle
+  char settled[FC_DIGEST_SIZE];     // like `digest`, but with the verdicts
   char (*digests)[FC_DIGEST_SIZE];  // one for each function
   // By function: its signature if it is neither in `info` nor in `sizes`, else NULL.
   // Such a signature belongs to a function for which no plan can be made, or whose rows

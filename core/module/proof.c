@@ -111,8 +111,7 @@ static fc_status_t read_file(const char *path, fc_allocator_t allocator,
   int opened;
   fc_status_t status = fc_snapshot_open_file(path, &opened, &why);
   if (status != FC_OK) return fail(base.data, &why, err);
-  if (lseek(opened, 0, SEEK_END) == 0) {  // the file is empty: there are no
-                                          // calls
+  if (lseek(opened, 0, SEEK_END) == 0) {  // an empty file has no calls
     close(opened);
     return FC_OK;
   }

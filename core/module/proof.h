@@ -12,8 +12,7 @@
 
 typedef struct fc_proof_t {
   fc_expectations_t
-      *tests;        // owned; NULL: there are none. Destroy them before the
-                     // module
+      *tests;        // owned; destroyed before the module; NULL: none
   uint32_t warm_up;  // how often the tests, or else the examples, are run
   bool rollback_on_crash;
 } fc_proof_t;

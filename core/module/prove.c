@@ -11,10 +11,8 @@
 #include "marshal/frame.h"
 
 #define ROWS 5                               // random rows
-#define SIZE_MAX_PROVED ((size_t)512 << 20)  // the most bytes that a proof may
-                                             // use
-#define FREE_DIM 3                           // the size of a dim that callers
-                                             // choose
+#define SIZE_MAX_PROVED ((size_t)512 << 20)  // most bytes that a proof may use
+#define FREE_DIM 3                           // size of a dim that is free
 
 // What the rows beside a tested row contain.
 typedef enum beside_t {
@@ -26,8 +24,7 @@ typedef enum beside_t {
 } beside_t;
 static const char *const kBeside[] = {"other rows", "zeros", "NaN",
                                       "large numbers"};
-#define KINDS (ROWS + BESIDE_COUNT - 1)  // the random rows, and one row of each
-                                         // unusual kind
+#define KINDS (ROWS + BESIDE_COUNT - 1)  // random rows, and one of each other
 
 // An argument that has rows.
 typedef struct input_t {

@@ -13,8 +13,7 @@ typedef struct declared_t {
 typedef struct states_t {
   fc_functions_t functions;
   fc_name_table_t first;  // from names to function * FC_STATES_MAX + state
-  bool survive;           // every function declares that each of its states
-                          // survives
+  bool survive;           // every function declares that all states do
 } states_t;
 
 // True when two states have the same type and shape.

@@ -13,8 +13,7 @@
 typedef struct fc_parameter_t {
   fc_str_t key;
   uint64_t size;
-  uint8_t *data;  // in the archive; NULL: its bytes are repetitions of the
-                  // pattern
+  uint8_t *data;  // in the archive; NULL: all bytes repeat the pattern
   uint8_t pattern[FC_PARAMETER_PATTERN_MAX];
   uint8_t pattern_size;
 } fc_parameter_t;

@@ -78,8 +78,7 @@ static bool take_dim(fc_header_t *header, int64_t *out_dim) {
       return false;
     }
   }
-  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers with an
-                                         // L
+  (void)take_word(header, FC_STR("L"));  // as Python 2 writes long integers
   *out_dim = dim;
   return digits > 0;
 }
@@ -173,8 +172,7 @@ typedef struct plane_t {
 } plane_t;
 
 #define TILE \
-  32  // rows and columns that are copied together, so that both sides are in
-      // the cache
+  32  // rows and columns copied together: both sides stay cached
 
 static inline __attribute__((always_inline)) void copy_tile(
     const plane_t *plane, size_t row, size_t column, size_t size, size_t swap) {

@@ -174,8 +174,7 @@ typedef enum fc_role_t {
   FC_ROLE_WAIT_FENCE,
   FC_ROLE_SIGNAL_FENCE,
   FC_ROLE_STORAGE,  // memory that a result will be in, which farcall supplies
-  FC_ROLE_SCRATCH,  // the client sends it; what the function writes there is
-                    // lost
+  FC_ROLE_SCRATCH,  // the client sends it; what is written there is lost
   FC_ROLE_STATE,  // kept from call to call (fc_state_decl_t); of a result, too
 } fc_role_t;
 
@@ -210,8 +209,7 @@ typedef struct fc_state_decl_t {
   uint32_t argument;  // a TENSOR, or a SCALAR if there is a result
   uint32_t result;  // FC_STATE_IN_PLACE: the function writes into the argument
   uint32_t
-      dims;  // first entry in fc_signature_t.dims: the shape of the initial
-             // zeros
+      dims;  // in fc_signature_t.dims: the shape of the initial zeros
   bool survives;  // another version of the module may take the value over
 } fc_state_decl_t;
 

@@ -223,8 +223,7 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
   if (!hook) return;
   void **place = (void **)(dylib->base + address);
   void *original = *place;
-  if (!original) return;  // a weak symbol that is missing: the module tests for
-                          // it
+  if (!original) return;  // a missing weak symbol: the module tests for it
   fc_dylib_reference_t *reference =
       &dylib->references[dylib->reference_count++];
   *reference = (fc_dylib_reference_t){

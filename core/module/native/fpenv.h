@@ -19,8 +19,7 @@ typedef struct fc_fpenv_t {
 
 #if defined(__x86_64__)
 #define FC_FPENV_DEFAULT ((fc_fpenv_t){0x1f80, 0x037f})
-#define FC_FPENV_FLUSH ((fc_fpenv_t){0x9fc0, 0x037f})  // flushes denormals to
-                                                       // zero
+#define FC_FPENV_FLUSH ((fc_fpenv_t){0x9fc0, 0x037f})  // denormals become 0
 #define FC_MXCSR_FLAGS 0x3fu
 
 static inline fc_fpenv_t fc_fpenv_get(void) {

@@ -14,8 +14,7 @@
 #include "module/native/message.h"
 #include "module/native/plain.h"
 
-#define STACK_MAX (64u << 20)  // where the limit of the stack is higher or
-                               // unlimited
+#define STACK_MAX (64u << 20)  // if the limit of the stack is higher
 
 static const fc_type_t *argument_type(const fc_signature_t *signature,
                                       uint32_t index) {
@@ -298,8 +297,7 @@ typedef struct native_call_t {
   fc_hook_t *hook;
   fc_memref_cell_t *cells;   // of the arguments
   void **borrowed;           // the `allocated` address of each memref argument
-  void **values;             // the arguments for libffi, or for a packed
-                             // function
+  void **values;             // the arguments, as libffi or `packed` wants them
   uint8_t *structure;        // of the results
   fc_scalar_t direct;        // the result in a register
   void *structure_cell;      // points to `structure`
@@ -447,8 +445,7 @@ static void spread(native_call_t *running) {
   registers->memory = (uint64_t)(uintptr_t)running->structure;
   for (uint32_t i = 0; i < function->type_count; i++) {
     const ffi_type *type = function->types[i];
-    if (type == &row_ffi_type) {  // a register is left: the description was
-                                  // checked
+    if (type == &row_ffi_type) {  // the description was checked: it fits
       FC_ASSERT(vectors < FC_ARGUMENT_VECTORS);
       memcpy(registers->vectors[vectors++], running->values[i], FC_VECTOR_ROW);
       continue;

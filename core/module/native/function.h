@@ -44,8 +44,7 @@ typedef struct fc_native_function_t {
   bool by_llvm;           // by LLVM's convention for aggregates and vectors
   bool in_memory;         // the results are read from the structure itself
   fc_returned_t returned;
-  fc_part_t *parts;  // the results' parts in registers; none if `returned` is
-                     // demoted
+  fc_part_t *parts;  // in registers; there are none if `returned` is demoted
   uint32_t part_count;
 } fc_native_function_t;
 

@@ -196,8 +196,7 @@ static int hook_puts(const char *text) {
   if (!hook || !hook->leavable) return puts(text);
   size_t size = strlen(text);
   if (size + 1 > sizeof hook->text - hook->text_size || hook->shown) show(hook);
-  if (size + 1 > sizeof hook->text) {  // too long to keep; its beginning is
-                                       // kept as the reason of an abort
+  if (size + 1 > sizeof hook->text) {  // keep only its beginning
     fprintf(stderr, "%s\n", text);
     hook->shown = true;
     size = sizeof hook->text - 1;

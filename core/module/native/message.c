@@ -121,8 +121,7 @@ fc_status_t fc_native_aborted(fc_str_t function, fc_str_t text,
   size_t size = digest(line, sizeof line, text);
   fc_str_t shown = fc_str_make(line, size);
   if (!size) shown = FC_STR("it called abort");
-  if (!is_ascii(shown)) {  // the module may have printed any bytes, but errors
-                           // are UTF-8
+  if (!is_ascii(shown)) {  // the module may print any bytes
     size = fc_escape(escaped, sizeof escaped, sizeof escaped, shown);
     shown = fc_str_make(escaped, size);
   }

@@ -9,8 +9,7 @@
 
 typedef struct fc_native_counts_t {
   uint64_t allocated;  // blocks, by calls that have ended
-  uint64_t freed;      // blocks of these that were freed, by the module or
-                       // after the call
+  uint64_t freed;      // of these: freed by the module or after the call
   uint64_t leaked;     // blocks that a call left although it succeeded, and
                        // that are in no result; those of exact functions
                        // (function.h) are freed

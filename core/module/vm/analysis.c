@@ -15,16 +15,14 @@
 
 typedef struct effects_t {
   uint32_t changes;  // fc_vm_effect_t
-  uint32_t reaches;  // what calls can change in objects that they reach from
-                     // globals
+  uint32_t reaches;  // possible changes of objects reached from globals
 } effects_t;
 
 // One walk over the functions that some exports call.
 typedef struct call_graph_t {
   const fc_vm_module_t *module;
   uint32_t *effects_of_imports;    // by import: fc_vm_effect_t
-  uint32_t *effects_of_functions;  // by function: fc_vm_effect_t; 0: not
-                                   // visited
+  uint32_t *effects_of_functions;  // by function: effects; 0: not visited
   uint32_t *waiting;
   uint32_t waiting_count;
   size_t budget;     // the rest of FC_VM_RECOVER_BUDGET

@@ -65,8 +65,7 @@ fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
   size_t rodata;
   if (!fc_size_align(begin + length, RODATA_ALIGNMENT, &rodata) ||
       rodata > size) {
-    rodata = size;  // no external bytes: a constant that refers to some is
-                    // refused
+    rodata = size;  // no constant can refer to external bytes
   }
   *out_archive = (fc_vm_archive_t){.data = data,
                                    .size = size,

@@ -17,8 +17,7 @@ enum { UNSEEN = FC_BOUND_PROVED + 1, OPEN };
 typedef struct visit_t {
   uint32_t function;
   uint32_t pc;
-  uint32_t weight;  // of the function and of those that it calls; at most
-                    // UINT32_MAX
+  uint32_t weight;  // with the functions that it calls; <= UINT32_MAX
   fc_bound_t bound;
 } visit_t;
 

@@ -254,8 +254,7 @@ static fc_status_t open_list_in(fc_vm_heap_t *heap, const fc_value_t *value,
   fc_vm_list_t *list;
   FC_TRY(fc_vm_list_create(heap, FC_VM_TYPE_VARIANT, count, &list, err));
   *out = (list_in_t){.value = value, .list = list, .items = items_of(type)};
-  return fc_vm_list_resize(list, count, err);  // the list has room: this cannot
-                                               // fail
+  return fc_vm_list_resize(list, count, err);  // never fails: there is room
 }
 
 static fc_status_t item_in(const in_t *in, const fc_value_t *item,
@@ -268,8 +267,7 @@ static fc_status_t item_in(const in_t *in, const fc_value_t *item,
   }
   fc_vm_object_t *object;
   FC_TRY(plain_ref_in(in, item, type, &object, err));
-  return fc_vm_list_set_ref(list, index, object, err);  // a list of variants
-                                                        // holds any object
+  return fc_vm_list_set_ref(list, index, object, err);  // variants: any type
 }
 
 static fc_status_t fill_lists(const in_t *in, list_in_t *levels,

@@ -44,8 +44,7 @@ void fc_vm_buffer_init_constant(fc_vm_buffer_t *buffer, const uint8_t *data,
                                 size_t size) {
   *buffer = (fc_vm_buffer_t){
       .object = {.type = FC_VM_TYPE_BUFFER, .immortal = true},
-      .data = (uint8_t *)(uintptr_t)data,  // read_only: bytecode does not write
-                                           // to it
+      .data = (uint8_t *)(uintptr_t)data,  // read_only: never written to
       .size = size,
       .read_only = true};
 }

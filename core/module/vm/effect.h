@@ -13,8 +13,7 @@ typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_GLOBAL = 1 << 1,  // stores a global
   // Gives the object in a global; with MOVE it takes the object out.
   FC_VM_EFFECT_LOAD_REF = 1 << 2,
-  FC_VM_EFFECT_TAKE_ITEM = 1 << 3,  // with MOVE it takes an object out of a
-                                    // list
+  FC_VM_EFFECT_TAKE_ITEM = 1 << 3,  // with MOVE takes an object out of a list
   // Changes an object of this kind: an operand, or an object that is reached
   // from an operand.
   FC_VM_EFFECT_BUFFER = 1 << 4,    // the bytes of a !vm.buffer

@@ -88,8 +88,7 @@ struct fc_vm_facts_t {
   uint32_t *ends;    // pc of each block's last instruction
   uint32_t *queue;   // blocks that a search must still look at
   uint8_t *passed;   // fc_vm_passed_t of each block
-  bool *waiting;     // blocks to be walked again; in a search, blocks it has
-                     // seen
+  bool *waiting;     // blocks to walk again; blocks that a search has seen
   fc_vm_fact_t *entries;  // at the start of each block: cells, then refs
   fc_vm_fact_t *now;      // facts at the current place in a block
   fc_vm_fact_t *spare;    // used instead of `now` for a while

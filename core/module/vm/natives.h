@@ -63,8 +63,7 @@ typedef struct fc_vm_native_call_t {
   fc_vm_heap_t *heap;
   fc_vm_invocation_t *invocation;
   void *state;                   // the native module's state of this context
-  const fc_vm_raw_t *arguments;  // with the values of spans in a row; refs
-                                 // borrowed
+  const fc_vm_raw_t *arguments;  // spans as single values; refs borrowed
   uint32_t argument_count;
   const uint32_t *spans;  // how often each span C…D repeats
   // Zeroed by the caller. A ref that is written here belongs to the caller, even if the

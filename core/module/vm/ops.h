@@ -83,8 +83,7 @@ static inline bool fc_vm_op_is_call(const fc_vm_op_t *op) {
 #define FC_VM_MOVE_BIT 0x4000u  // of a ref
 #define FC_VM_REF_MASK 0x3FFFu
 #define FC_VM_IMPORT_BIT 0x80000000u  // of a function ordinal: it is an import
-#define FC_VM_NOT_A_SPAN 0xFFFFu      // the segment size of a value that is in
-                                      // no span
+#define FC_VM_NOT_A_SPAN 0xFFFFu      // segment size of a value in no span
 
 // Rounds up to an even offset from the start of the function, where lists start.
 static inline uint32_t fc_vm_align2(uint32_t pc) { return (pc + 1) & ~1u; }

@@ -35,8 +35,7 @@ typedef struct fc_vm_equal_t {
 typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
-  int32_t *passed;          // the argument that a result is; -1: none, or
-                            // unknown
+  int32_t *passed;          // the result's argument; -1: none, or unknown
   bool *written;            // true for arguments that are certainly overwritten
   bool any;                 // true: something is known
   fc_vm_equal_t equal[16];  // further ones are not noted

@@ -27,8 +27,7 @@ typedef struct subject_t {
   fc_names_t *names;
   fc_vm_transients_t transients;
   bool
-      awaits;  // the module asserts what memory its results need
-               // (hal.buffer.assert)
+      awaits;  // the module asserts its results' memory (hal.buffer.assert)
   fc_vm_recovered_t recovered;
   fc_builder_t *builder;
   char warning[240];

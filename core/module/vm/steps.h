@@ -49,8 +49,7 @@ static inline void fc_vm_spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
 // counts them as steps since the last poll.
 static inline void fc_vm_return_ticks(fc_vm_machine_t *m) {
   fc_vm_spend(m->invocation,
-              m->granted - (uint64_t)m->ticks);  // more than was granted is
-                                                 // possible
+              m->granted - (uint64_t)m->ticks);  // may exceed what was granted
 }
 
 // Called when no ticks are left: grants new ones, or fails and says why the call ends.

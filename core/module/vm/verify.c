@@ -102,8 +102,7 @@ static fc_status_t check_copies(const verifier_t *v, uint32_t pc,
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t *pair = v->function->code + pc + 4 * (size_t)i;
     uint32_t source = fc_load_u16(pair), target = fc_load_u16(pair + 2);
-    char kind = source & FC_VM_REF_BIT ? 'r' : 'i';  // a 64-bit value has two
-                                                     // copies
+    char kind = source & FC_VM_REF_BIT ? 'r' : 'i';  // 64 bits: two copies
     FC_TRY(check_register(v, source, kind, true, err));
     FC_TRY(check_register(v, target, kind, false, err));
   }

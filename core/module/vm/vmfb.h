@@ -103,10 +103,8 @@ typedef struct fc_vm_module_t {
   uint32_t global_bytes;
   uint32_t global_refs;
   bool has_elf;      // at least one constant is an ELF file
-  uint8_t *head;     // our copy of the file without the external constants, or
-                     // NULL
-  fc_arena_t arena;  // memory of the arrays above, and of constants in the
-                     // flatbuffer
+  uint8_t *head;     // copy of all but external constants, or NULL
+  fc_arena_t arena;  // of the arrays above, and of constants in the file
 } fc_vm_module_t;
 
 // Reads the file; `data` is borrowed and must outlive the module. Fails with

@@ -27,8 +27,7 @@ typedef struct kernel_t {
 typedef struct vmvx_t {
   fc_hal_executable_t base;
   fc_vm_module_t *module;
-  size_t tables_size;  // memory of `module` and `kernels` that is counted in
-                       // the heap
+  size_t tables_size;  // of `module` and `kernels`, counted in the heap
   fc_vm_context_t *context;
   kernel_t *kernels;
   uint32_t kernel_count;
@@ -190,8 +189,7 @@ static fc_status_t open_window(fc_vm_heap_t *heap, void *data, size_t size,
   fc_vm_buffer_t *window = fc_vm_heap_alloc(heap, sizeof *window, 16, err);
   if (!window) return FC_RESOURCE_EXHAUSTED;
   fc_vm_object_init(&window->object, FC_VM_TYPE_BUFFER, destroy_window, heap);
-  static uint8_t none[1];  // an empty window needs an address: NULL means out
-                           // of range
+  static uint8_t none[1];  // NULL would mean out of range
   window->data = data ? data : none;
   window->size = size;
   *out = window;

@@ -23,8 +23,7 @@ struct fc_hal_pool_t {
   fc_vm_heap_t *heap;
   fc_hal_pool_t *next;  // in heap->pools, under the heap's lock
   fc_hal_pool_t *previous;
-  pthread_mutex_t lock;  // guards all members below; taken after the heap's
-                         // lock
+  pthread_mutex_t lock;  // guards all below; taken after the heap's lock
   block_t *free[CLASS_COUNT];
   size_t lent;  // blocks in use
   bool released;
