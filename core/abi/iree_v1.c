@@ -45,7 +45,7 @@ typedef struct v1_t {
   fc_error_t *err;
   uint32_t depth;
   level_t levels[FC_TYPE_DEPTH_MAX];
-    // About the argument being read.
+  // About the argument being read.
   bool in_arguments;
   fc_str_t name;  // of a `named` record, still escaped
   bool is_named;

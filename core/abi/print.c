@@ -443,7 +443,7 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
                               const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   if (type->dtype == FC_DTYPE_NONE) {
-        // The source says null here, or a word that is no element type.
+    // The source says null here, or a word that is no element type.
     const fc_str_t word = fc_signature_text(signature, type->text);
     if (!word.size) return put(sink, ",\"dtype\":null", err);
     return json_text(sink, ",\"dtype\":", word, err);

@@ -56,7 +56,7 @@ static void shape_of(const fc_signature_t *signature, const fc_type_t *type,
 static fc_status_t put_zeros(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
-    // Strides of 0: all elements lie at the same address.
+  // Strides of 0: all elements lie at the same address.
   static const int64_t strides[FC_RANK_MAX] = {0};
   int64_t shape[FC_RANK_MAX];
   int32_t rank;

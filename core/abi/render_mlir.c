@@ -79,7 +79,7 @@ static fc_status_t put_open(const fc_signature_t *signature,
     case FC_TYPE_SCALAR:
       return fc_type_print_text(signature, node, sink, err);
     case FC_TYPE_OPAQUE: {
-            // A text such as "?" comes from a source that has no name for the type.
+      // A text such as "?" comes from a source that has no name for the type.
       fc_mlir_type_t known;
       bool mlir = fc_mlir_type_parse(text, &known, NULL) == FC_OK;
       return mlir ? fc_sink_put(sink, text, err)

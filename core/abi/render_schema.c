@@ -205,8 +205,8 @@ static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
                        (i == FC_DTYPE_I64 || i == FC_DTYPE_SI64));
     if (!fits) continue;
     FC_TRY(put(w, ","));
-        // NumPy and OIP have one name for the signed type and the signless type; it is
-        // already written.
+    // NumPy and OIP have one name for the signed type and the signless type; it is
+    // already written.
     if (other->class_ == FC_DTYPE_CLASS_UINT) {
       FC_TRY(put_names(w, (fc_dtype_t)i));
     } else {

@@ -366,7 +366,7 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   const uint32_t level = tree->depth - 1;
   const uint32_t parent = tree->nodes[level];
   if (key.kind == FC_SIP_KEY_NAME) {
-        // A name in JSON is text. Other bytes would change when the JSON is read back.
+    // A name in JSON is text. Other bytes would change when the JSON is read back.
     if (!fc_utf8_is_valid(key.name) ||
         memchr(key.name.data, '\0', key.name.size)) {
       return fc_fail(tree->err, FC_CODE_ABI_METADATA,

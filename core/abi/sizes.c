@@ -488,7 +488,7 @@ fc_status_t fc_sizes_create(fc_str_t json, fc_signature_t *const *signatures,
                      .count = count};
   fc_status_t status = FC_OK;
   *out_sizes = NULL;
-    // Most sidecars do not have the word "sizes". Searching it saves parsing them again.
+  // Most sidecars do not have the word "sizes". Searching it saves parsing them again.
   if (json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1)) {
     status = fc_names_parse_list(json, FC_NAMES_SIZES, allocator, &reader.names,
                                  err);

@@ -30,9 +30,9 @@ typedef struct fc_sized_t {
   // One entry for each row of the signature's sizes, in their order; without
   // rows one entry.
   const fc_entry_t *entries;
-    // How much the answer for a row may differ if other rows are computed in the same
-    // call. It is enough if the difference is within one of the two bounds. If
-    // `approximate` is false, the answers must be equal.
+  // How much the answer for a row may differ if other rows are computed in the same
+  // call. It is enough if the difference is within one of the two bounds. If
+  // `approximate` is false, the answers must be equal.
   bool approximate;
   double absolute;
   double relative;

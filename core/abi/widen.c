@@ -75,7 +75,7 @@ static fc_status_t fault_type(const maker_t *maker, uint32_t member,
   const fc_signature_t *signature = maker->group->members[member].signature;
   fc_text_t texts[2];
   for (int i = 0; i < 2; i++) fc_text_init(&texts[i], signature->allocator, 64);
-    // The result is ignored: a text that is too long is cut.
+  // The result is ignored: a text that is too long is cut.
   (void)fc_type_print_text(signature, node, &texts[0].sink, NULL);
   (void)fc_type_print_text(maker->first, wanted, &texts[1].sink, NULL);
   const fc_str_t is = fc_text_str(&texts[0]), first = fc_text_str(&texts[1]);

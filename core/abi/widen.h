@@ -13,8 +13,8 @@ typedef struct fc_group_t {
   fc_str_t name;  // by which callers call it
   const fc_entry_t *members;
   uint32_t count;  // 2 to FC_SIZES_MAX
-    // A fc_batch_wish_t: whether the group's rows may be batched. If so, FC_BATCH_ATTR is
-    // set.
+  // A fc_batch_wish_t: whether the group's rows may be batched. If so, FC_BATCH_ATTR is
+  // set.
   uint8_t batch;
   uint64_t delay_us;    // FC_BATCH_DELAY_ATTR
   bool found;           // by its functions' names: no sidecar declares it

@@ -11,7 +11,7 @@
 
 // Where the bytes of a value lie in the block.
 typedef struct fc_carry_place_t {
-  uint64_t at;  // offset of its bytes; of a LIST, the node of its first item
+  uint64_t at;    // offset of its bytes; of a LIST, the node of its first item
   uint64_t size;  // of a TENSOR or BYTES, in bytes
   uint64_t room;  // bytes reserved there
   uint64_t shape_at;
@@ -22,8 +22,8 @@ typedef struct fc_carry_place_t {
 typedef struct fc_carry_t fc_carry_t;
 struct fc_carry_t {
   // The owner of the memory sets these before each use; zeroed: there is no memory yet.
-  uint8_t *data;  // aligned as a tensor
-  size_t size;  // bytes in use, which stay and are moved with the block
+  uint8_t *data;    // aligned as a tensor
+  size_t size;      // bytes in use, which stay and are moved with the block
   size_t capacity;  // bytes allocated
   // Makes `capacity` at least as large as the argument, and keeps the first
   // `size` bytes; `data` may change.
@@ -34,7 +34,7 @@ struct fc_carry_t {
   fc_status_t (*lend)(const fc_carry_t *carry, fc_frame_t *frame,
                       fc_error_t *err);
   // The members from here on are set by carry.c: where the parts of the block are now.
-  fc_value_t *nodes;  // the values of the flat call, then items of lists
+  fc_value_t *nodes;         // the values of the flat call, then items of lists
   fc_carry_place_t *places;  // one for each node
   uint32_t count;
   uint8_t *own;  // the user's own bytes, aligned as a tensor

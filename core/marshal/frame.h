@@ -121,7 +121,7 @@ struct fc_frame_t {
   struct fc_raw_t *raw_first;  // the bytes to write there, in document order
   struct fc_raw_t *raw_last;
   fc_guarded_t guarded;  // guarded copies of this call's arguments
-  uint64_t *sums;  // of the arguments; NULL: not compared (written.c)
+  uint64_t *sums;        // of the arguments; NULL: not compared (written.c)
   uint64_t sum;
   uint64_t dice;          // random number, to choose the compared calls
   fc_profile_t *profile;  // of the last call that was profiled

@@ -12,7 +12,7 @@ typedef struct level_t {
   uint32_t ordinal;     // the number of that child
   uint32_t left;        // number of children still to come, with `next`
   size_t path_size;     // size of the path to the level itself
-  int32_t raw_index;  // of the value that holds the children
+  int32_t raw_index;    // of the value that holds the children
   uint32_t step_count;  // steps from that value to the list of the children
 } level_t;
 

@@ -98,8 +98,7 @@ struct fc_plan_t {
   const fc_plan_state_t *states;
   uint32_t state_count;
   _Atomic(struct fc_model_t *) model;  // NULL until it is first needed
-  bool
-      lends;  // the function gets some memory that it must not write to
+  bool lends;  // the function gets some memory that it must not write to
   _Atomic(uint32_t) compared;  // number of compared calls, relaxed (written.c)
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
   // signature's own function runs all calls. Borrowed; set right after

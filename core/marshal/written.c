@@ -11,9 +11,9 @@
 #include "base/width.h"
 #include "marshal/guard.h"
 
-#define ALWAYS UINT32_MAX  // fc_plan_t.compared after a write was found
+#define ALWAYS UINT32_MAX       // fc_plan_t.compared after a write was found
 #define STEP ((size_t)1 << 20)  // bytes between two checks of the clock
-#define SHOWN_MAX 8  // more arguments than this are shown as "…"
+#define SHOWN_MAX 8             // more arguments than this are shown as "…"
 
 static inline uint64_t mix(uint64_t sum, uint64_t word) {
   return ((sum << 29 | sum >> 35) ^ word) * UINT64_C(0x9E3779B97F4A7C15);

@@ -11,8 +11,7 @@
 #define FC_WARM_UP_MAX 1000
 
 typedef struct fc_proof_t {
-  fc_expectations_t
-      *tests;        // owned; destroyed before the module; NULL: none
+  fc_expectations_t *tests;  // owned; destroyed before the module; NULL: none
   uint32_t warm_up;  // how often the tests, or else the examples, are run
   bool rollback_on_crash;
 } fc_proof_t;

@@ -171,8 +171,7 @@ typedef struct plane_t {
   size_t column_step;  // of `from`
 } plane_t;
 
-#define TILE \
-  32  // rows and columns copied together: both sides stay cached
+#define TILE 32  // rows and columns copied together: both sides stay cached
 
 static inline __attribute__((always_inline)) void copy_tile(
     const plane_t *plane, size_t row, size_t column, size_t size, size_t swap) {

@@ -258,8 +258,7 @@ fc_status_t fc_zip_print(fc_zip_part_t *parts, uint32_t count, fc_sink_t *sink,
           parts[i].data.size;
     directory += ENTRY_SIZE + (uint64_t)parts[i].name.size;
     if (at + directory > UINT32_MAX || parts[i].name.size > UINT16_MAX ||
-        count >=
-            UINT16_MAX) {  // 65,535 means that zip64 has the number
+        count >= UINT16_MAX) {  // 65,535 means that zip64 has the number
       return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
                      "the results are too large for a zip file");
     }

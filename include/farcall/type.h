@@ -208,9 +208,8 @@ typedef struct fc_state_decl_t {
   fc_text_ref_t name;
   uint32_t argument;  // a TENSOR, or a SCALAR if there is a result
   uint32_t result;  // FC_STATE_IN_PLACE: the function writes into the argument
-  uint32_t
-      dims;  // in fc_signature_t.dims: the shape of the initial zeros
-  bool survives;  // another version of the module may take the value over
+  uint32_t dims;    // in fc_signature_t.dims: the shape of the initial zeros
+  bool survives;    // another version of the module may take the value over
 } fc_state_decl_t;
 
 #define FC_STATE_IN_PLACE UINT32_MAX

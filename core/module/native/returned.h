@@ -57,8 +57,7 @@ fc_register_t fc_returned_add(fc_returned_t *returned, fc_processor_t processor,
 typedef struct fc_registers_t {
   uint64_t integers[8];  // arguments: x86-64 has 6
   _Alignas(16) uint8_t vectors[8][16];
-  uint64_t
-      memory;  // AArch64: the address for a demoted result
+  uint64_t memory;  // AArch64: the address for a demoted result
   _Alignas(16) uint8_t x87[2][16];
 } fc_registers_t;
 

@@ -83,12 +83,12 @@ struct fc_vm_facts_t {
   struct fc_vm_recovered_t *out;  // used by recover.c
   uint32_t depth;
   uint32_t block_count;
-  uint32_t block;    // the block that is being walked
-  uint32_t *blocks;  // pc of each marker, ascending
-  uint32_t *ends;    // pc of each block's last instruction
-  uint32_t *queue;   // blocks that a search must still look at
-  uint8_t *passed;   // fc_vm_passed_t of each block
-  bool *waiting;     // blocks to walk again; blocks that a search has seen
+  uint32_t block;         // the block that is being walked
+  uint32_t *blocks;       // pc of each marker, ascending
+  uint32_t *ends;         // pc of each block's last instruction
+  uint32_t *queue;        // blocks that a search must still look at
+  uint8_t *passed;        // fc_vm_passed_t of each block
+  bool *waiting;          // blocks to walk again; blocks that a search has seen
   fc_vm_fact_t *entries;  // at the start of each block: cells, then refs
   fc_vm_fact_t *now;      // facts at the current place in a block
   fc_vm_fact_t *spare;    // used instead of `now` for a while

@@ -50,7 +50,7 @@ typedef struct fc_vm_heap_t {
   struct fc_vm_heap_t *parent;  // counts the same bytes again; may be NULL
   _Atomic(size_t) bytes;        // relaxed: counters only
   _Atomic(size_t) objects;      // relaxed
-  _Atomic(size_t) kept;  // relaxed; bytes that pools keep (hal/pool.h)
+  _Atomic(size_t) kept;         // relaxed; bytes that pools keep (hal/pool.h)
   // The lists that can hold lists. They may be part of a cycle, which reference
   // counting never frees.
   struct fc_vm_list_t *lists;

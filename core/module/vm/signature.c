@@ -26,8 +26,7 @@ typedef struct subject_t {
   bool static_shapes;  // the source says that no shape is dynamic
   fc_names_t *names;
   fc_vm_transients_t transients;
-  bool
-      awaits;  // the module asserts its results' memory (hal.buffer.assert)
+  bool awaits;  // the module asserts its results' memory (hal.buffer.assert)
   fc_vm_recovered_t recovered;
   fc_builder_t *builder;
   char warning[240];

@@ -31,11 +31,11 @@ typedef struct fc_hal_buffer_t {
   uint64_t size;
   // The members from here on are only for a root:
   uint8_t *data;
-  fc_vm_object_t *owner;  // retained owner of the bytes; NULL: none
-  size_t block_size;      // of the root's own memory; 0: it has none
+  fc_vm_object_t *owner;       // retained owner of the bytes; NULL: none
+  size_t block_size;           // of the root's own memory; 0: it has none
   struct fc_hal_pool_t *pool;  // of that memory; NULL: from no pool
   bool guarded;                // that memory ends at an unmapped page
-  bool awaited;  // empty until the module asserts a size
+  bool awaited;                // empty until the module asserts a size
 } fc_hal_buffer_t;
 
 // Makes a root with zeroed bytes from the heap, 64-byte aligned.
