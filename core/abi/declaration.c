@@ -125,7 +125,7 @@ static fc_status_t read_attributes(reader_t *reader, item_t *item) {
   return expect(reader, "}");
 }
 
-// `text` must point into the declaration.
+// Reads the item's type from `text`, which must point into the declaration.
 static fc_status_t read_type(const reader_t *reader, item_t *item,
                              fc_str_t text) {
   fc_error_t inner;

@@ -67,8 +67,8 @@ fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            const fc_signature_t *signature,
                            fc_builder_t *builder, bool *out_named,
                            fc_error_t *err) FC_MUST_CHECK;
-// FC_CODE_ABI_METADATA when the document names a function that fc_names_apply
-// was never called for.
+// Checks that fc_names_apply was called for every function that the document names.
+// FC_CODE_ABI_METADATA if not.
 fc_status_t fc_names_finish(const fc_names_t *names,
                             fc_error_t *err) FC_MUST_CHECK;
 

@@ -59,9 +59,9 @@ static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
   }
 }
 
-// The child of `parent` that must be compared with `child`. In a dict it is the child
-// with the same key. Elsewhere it is the child at the same place: the one after `last`,
-// or the first if `last` is NULL.
+// Finds the child of `parent` that must be compared with `child`. In a dict it is the
+// child with the same key. Otherwise it is the child at the same place: the one after
+// `last`, or the first if `last` is NULL.
 static const fc_type_t *find_child(const fc_signature_t *inner,
                                    const fc_type_t *child,
                                    const fc_signature_t *outer,

@@ -19,7 +19,8 @@
 // Returns NULL when out of memory. For size 0 it returns the address of the
 // inaccessible page. `alignment` is a power of two up to FC_GUARD_ALIGNMENT.
 void *fc_guard_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
-// `size` and `alignment` must be those of the allocation. `memory` may be NULL.
+// Frees a block. `size` and `alignment` must be those of its allocation. `memory` may be
+// NULL.
 void fc_guard_free(void *memory, size_t size, size_t alignment);
 
 // Many guarded blocks in one mapping, made and freed together: an inaccessible range of
@@ -31,7 +32,7 @@ typedef struct fc_guard_arena_t {
   size_t used;
 } fc_guard_arena_t;
 
-// The bytes that one block takes in an arena; 0 when the number overflows.
+// Returns how many bytes one block needs in an arena; 0 when the number overflows.
 size_t fc_guard_extent(size_t size, size_t alignment);
 // Reserves addresses for blocks that take `size` bytes together (the sum of their
 // fc_guard_extent). False when out of memory.

@@ -10,9 +10,9 @@
 
 #include "farcall/base.h"
 
-// FC_DEADLINE_EXCEEDED once `deadline_ns` (fc_clock_ns; 0: none) has passed,
-// even if the cancel word is set, because the word is also set for calls that
-// are late. Otherwise FC_CANCELLED when `cancel` is not NULL and its word is
+// Tells whether a call must end. FC_DEADLINE_EXCEEDED once `deadline_ns` (fc_clock_ns;
+// 0: none) has passed, even if the cancel word is set, because the word is also set for
+// calls that are late. Otherwise FC_CANCELLED when `cancel` is not NULL and its word is
 // not 0. Otherwise FC_OK.
 static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
                                         uint64_t deadline_ns) {

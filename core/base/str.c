@@ -160,7 +160,7 @@ static bool is_unseen(uint32_t scalar) {
   return false;
 }
 
-// `scalar` is below U+10000.
+// Writes \uXXXX for `scalar`, which must be below U+10000.
 static size_t escape_scalar(char out[6], uint32_t scalar) {
   out[0] = '\\';
   out[1] = 'u';

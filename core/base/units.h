@@ -17,7 +17,8 @@ extern const fc_unit_t fc_units_bytes[];
 // that sums do not overflow.
 #define FC_UNITS_BYTES_MAX ((uint64_t)1 << 50)
 
-// False: `text` is not a decimal number with one of `units`, or it is more than `limit`.
+// Reads a number with a unit. False: `text` is not a decimal number with one of `units`,
+// or it is more than `limit`.
 bool fc_units_parse(fc_str_t text, const fc_unit_t *units, uint64_t limit,
                     uint64_t *out);
 

@@ -13,13 +13,13 @@
 // written after it.
 #define FC_NUMBER_CHARS_MAX 64
 
-// `literal` is a complete JSON number (RFC 8259 grammar; anything else is
-// FC_CODE_JSON_SYNTAX). Writes the element's bytes to `out`. dtype is a bool, integer,
-// index or float type.
+// Converts `literal`, a complete JSON number (RFC 8259 grammar; anything else is
+// FC_CODE_JSON_SYNTAX), and writes the element's bytes to `out`. dtype is a bool,
+// integer, index or float type.
 //
-// Integers: any literal whose value is an integer, including 1e3 and 10.0; i1 takes 0
+// Integers: any literal whose value is an integer, including 1e3 and 10.0; i1 accepts 0
 // and 1. FC_CODE_OUT_OF_RANGE when the value does not fit, FC_CODE_TYPE_MISMATCH for a
-// fraction. Signless iN, other than i1, takes only the signed range.
+// fraction. Signless iN, other than i1, accepts only the signed range.
 //
 // Floats: nearest-even in the type itself. A literal that rounds to infinity, or to
 // more than the greatest number of a type without infinity, is FC_CODE_OUT_OF_RANGE;

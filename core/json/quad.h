@@ -59,7 +59,7 @@ FC_INLINE __m128i fc_quad_pair(__m128i mantissas, const uint32_t bits[2]) {
 // Each step splits every lane in two: the quotient stays in place, and the
 // remainder goes above it.
 FC_INLINE __m128i fc_quad_eights(__m128i values) {
-  // values / 10000 for all 32-bit values
+  // Computes values / 10000, for all 32-bit values.
   const __m128i high = _mm_srli_epi64(
       _mm_mul_epu32(values, _mm_set1_epi64x(INT64_C(3518437209))), 45);
   const __m128i low =
@@ -67,12 +67,12 @@ FC_INLINE __m128i fc_quad_eights(__m128i values) {
   const __m128i fours = _mm_or_si128(high, _mm_slli_epi64(low, 32));
   const __m128i hundreds =
       _mm_srli_epi16(_mm_mulhi_epu16(fours, _mm_set1_epi16(10486)), 4);
-  // hundreds + (n - 100 hundreds) * 2^16, where n is below 10^4
+  // Computes hundreds + (n - 100 hundreds) * 2^16, where n is below 10^4.
   const __m128i twos = _mm_add_epi32(
       _mm_slli_epi32(fours, 16),
       _mm_mullo_epi16(_mm_or_si128(hundreds, _mm_slli_epi32(hundreds, 16)),
                       _mm_set1_epi32(-100 * (1 << 16) + 1)));
-  // tens + (n - 10 tens) * 2^8, where n is below 100
+  // Computes tens + (n - 10 tens) * 2^8, where n is below 100.
   const __m128i tens = _mm_mulhi_epu16(twos, _mm_set1_epi16(6554));
   return _mm_sub_epi16(_mm_slli_epi16(twos, 8),
                        _mm_mullo_epi16(tens, _mm_set1_epi16(2559)));

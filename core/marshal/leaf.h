@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One value without parts. Private to the marshaller.
+// Reads a value without parts (a leaf) from JSON. Private to the marshaller.
 #ifndef FARCALL_MARSHAL_LEAF_H_
 #define FARCALL_MARSHAL_LEAF_H_
 

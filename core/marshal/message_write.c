@@ -18,8 +18,8 @@ enum {
   ANSWER_RAW
 };
 
-// Most clients read messages of at most 2 GiB, and the length before a message has four
-// bytes.
+// The most bytes of an answer. Most clients read messages of at most 2 GiB, and the
+// length before a message has four bytes.
 #define ANSWER_MAX ((uint64_t)INT32_MAX)
 
 static size_t shape_size(const fc_sent_t *sent, const int64_t *dims) {

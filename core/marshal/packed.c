@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and writes arrays, by the names of a model's inputs and outputs.
+// Reads and writes files of arrays (packed.h). An array has the name of an input or
+// output of the model.
 #include "marshal/packed.h"
 
 #include <stdio.h>

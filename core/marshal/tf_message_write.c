@@ -8,7 +8,7 @@
 
 enum { ANSWER_OUTPUTS = 1, ANSWER_SPEC };
 
-// The same limit as for ModelInferResponse (message_write.c).
+// The most bytes of an answer, as for ModelInferResponse (message_write.c).
 #define ANSWER_MAX ((uint64_t)INT32_MAX)
 
 // ---------------------------------------------------------------------------

@@ -15,7 +15,8 @@ fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
                                const fc_backend_t **out_backend,
                                fc_error_t *err);
 
-// FC_INVALID_ARGUMENT when no backend of the list has one of the options; `err` names it.
+// Checks options. FC_INVALID_ARGUMENT when no backend of the list has one of them; `err`
+// names that option.
 fc_status_t fc_backends_check(const fc_backend_t *const *backends,
                               const fc_setting_t *settings, size_t count,
                               fc_error_t *err);

@@ -34,9 +34,9 @@ typedef struct fc_comparison_t {
   char got[80];
 } fc_comparison_t;
 
-// `expected` is an array of results, `answer` a document with "results". Objects are
-// equal whatever the order of their keys. FC_CODE_JSON_SYNTAX, FC_CODE_JSON_TOO_DEEP,
-// FC_CODE_OUT_OF_MEMORY.
+// Compares results: `expected` is an array of results, `answer` a document with
+// "results". Objects are equal whatever the order of their keys. FC_CODE_JSON_SYNTAX,
+// FC_CODE_JSON_TOO_DEEP, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_compare_results(const fc_signature_t *signature,
                                fc_str_t expected, fc_str_t answer,
                                const fc_tolerance_t *tolerance,

@@ -35,7 +35,8 @@ static fc_status_t fail(const fc_expectations_t *examples, size_t index,
   return status;
 }
 
-// In a module of one function, an example need not name the function.
+// Checks the example's name, and that it names its function. In a module of one function
+// it need not.
 static fc_status_t check_name(const fc_expectations_t *examples, size_t index,
                               bool one_function, fc_error_t *err) {
   const fc_expected_call_t *call = &examples->calls[index];
@@ -54,7 +55,8 @@ static fc_status_t check_name(const fc_expectations_t *examples, size_t index,
   return FC_OK;
 }
 
-// Checks the number of results: those of the function, and the arguments that it writes.
+// Checks that the example has a result for each result of the function and for each
+// argument that the function writes.
 static fc_status_t check_count(const fc_function_t *function,
                                const fc_expectations_t *examples, size_t index,
                                fc_allocator_t allocator, fc_error_t *err) {
@@ -85,7 +87,7 @@ static bool is_of(const fc_expected_call_t *call, fc_str_t function) {
   return !call->function.size || fc_str_equal(call->function, function);
 }
 
-// The function that an example names; NULL after an error.
+// Finds the function that an example names; NULL after an error.
 static const fc_function_t *find(const fc_function_t *functions, size_t count,
                                  const fc_expectations_t *examples,
                                  size_t index, fc_error_t *err) {

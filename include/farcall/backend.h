@@ -155,7 +155,7 @@ typedef struct fc_backend_t {
   size_t sealed_max;
   // Tells by the first FC_PROBE_SIZE bytes of a file whether it is of this kind.
   // `head` is the whole file if that is shorter, and is never empty. If the file
-  // is not of this kind, `err` says what is missing. When no kind takes a file,
+  // is not of this kind, `err` says what is missing. When no kind accepts a file,
   // the error is that of the kind whose suffix the file has, if there is one.
   fc_status_t (*probe)(fc_str_t head, fc_error_t *err);
   // Opens, checks and decodes a module. May run the module's constructors,

@@ -199,7 +199,7 @@ fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...)
 fc_status_t fc_fail_as(fc_error_t *err, fc_code_t code, fc_status_t status,
                        const char *format, ...) FC_PRINTF(4, 5);
 
-// FC_CODE_OUT_OF_MEMORY, for an allocation that failed.
+// Fails with FC_CODE_OUT_OF_MEMORY because an allocation failed.
 fc_status_t fc_fail_memory(fc_error_t *err);
 
 // These functions add details to an error that fc_fail just wrote. `err` may be NULL.
@@ -247,12 +247,14 @@ typedef struct fc_allocator_t {
 // malloc (aligned_alloc where the alignment is above 16) and free.
 fc_allocator_t fc_allocator_system(void);
 
-// Zeroed, 16-byte aligned; NULL when out of memory. Size 0 gives a block too.
+// Allocates zeroed memory, 16-byte aligned. NULL when out of memory. Size 0 also gives a
+// block.
 void *fc_alloc(fc_allocator_t allocator, size_t size) FC_MUST_CHECK;
-// Zeroed array; NULL also when count * size overflows.
+// Allocates a zeroed array. NULL also when count * size overflows.
 void *fc_alloc_array(fc_allocator_t allocator, size_t count,
                      size_t size) FC_MUST_CHECK;
-// Not zeroed; NULL when out of memory. `alignment` is a power of two.
+// Allocates memory that is not zeroed; NULL when out of memory. `alignment` is a power of
+// two.
 void *fc_alloc_aligned(fc_allocator_t allocator, size_t size,
                        size_t alignment) FC_MUST_CHECK;
 // Moves `memory` to a new block, 16-byte aligned, and releases the old block. The new
@@ -285,11 +287,11 @@ void fc_arena_deinit(fc_arena_t *arena);
 // warm arena serves small requests without an allocation. But it is released if
 // it is larger than block_size, since it was made for one big request.
 void fc_arena_reset(fc_arena_t *arena);
-// Not zeroed. `alignment` is a power of two up to 64. NULL when the limit or
-// memory runs out.
+// Allocates memory that is not zeroed. `alignment` is a power of two up to 64. NULL when
+// the limit or memory runs out.
 void *fc_arena_alloc(fc_arena_t *arena, size_t size,
                      size_t alignment) FC_MUST_CHECK;
-// Zeroed array, 16-byte aligned; NULL also when count * size overflows.
+// Allocates a zeroed array, 16-byte aligned. NULL also when count * size overflows.
 void *fc_arena_alloc_array(fc_arena_t *arena, size_t count,
                            size_t size) FC_MUST_CHECK;
 // Gives back the tail of the newest allocation: `memory` keeps `size` bytes.
@@ -301,7 +303,7 @@ void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
 // does not allow the new size.
 bool fc_arena_extend(fc_arena_t *arena, void *memory, size_t old_size,
                      size_t size) FC_MUST_CHECK;
-// NUL-terminated copy; data is NULL when the limit or memory runs out.
+// Makes a NUL-terminated copy. Its data is NULL when the limit or memory runs out.
 fc_str_t fc_arena_copy(fc_arena_t *arena, fc_str_t text);
 
 // ---------------------------------------------------------------------------

@@ -144,12 +144,12 @@ typedef struct fc_state_options_t {
   uint64_t size_max;         // bytes of the values, in whole pages; 0: 1 GiB
 } fc_state_options_t;
 
-// FC_CODE_OUT_OF_MEMORY when the system has no memory for the state. NULL as `options`:
-// the defaults.
+// Creates an empty state. FC_CODE_OUT_OF_MEMORY when the system has no memory for it.
+// NULL as `options`: the defaults.
 fc_status_t fc_state_create(const fc_state_options_t *options,
                             fc_state_t **out_state,
                             fc_error_t *err) FC_MUST_CHECK;
-// NULL is allowed. No call may use the state after this.
+// Frees a state. NULL is allowed. No call may use the state afterwards.
 void fc_state_destroy(fc_state_t *state);
 // Forgets all values: the next call that uses the state begins with zeros.
 void fc_state_reset(fc_state_t *state);

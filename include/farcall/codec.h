@@ -39,7 +39,7 @@ fc_limits_t fc_limits_default(void);
 // little instead. In both cases it then keeps only the bytes that it used.
 typedef struct fc_placer_t {
   void *context;
-  // The memory is 64-byte aligned; NULL when out of memory. `leaf` counts from 0 the
+  // Allocates memory, 64-byte aligned; NULL when out of memory. `leaf` counts from 0 the
   // tensors and byte strings that need memory: first those of the document in its
   // order, then OUT arguments. An empty tensor or string is counted, but `place` is not
   // called for it.
@@ -90,8 +90,8 @@ void fc_frame_set_stop(fc_frame_t *frame, const fc_atomic_word_t *cancel,
 // only read, and must stay until fc_frame_end. `err` is the first error in
 // document order. The module is not touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// CALL: runs function `index` of the module that `instance` was made of. If that
-// function stands for one function per size, the one of the call's size runs.
+// CALL: runs function `index` of the module from which `instance` was made. If that
+// function stands for one function per size, the one for the call's size runs.
 // FC_CODE_INTERNAL when the function is not the one whose plan the frame was begun
 // with. `cancel` and `deadline_ns` are those of fc_backend_call_t. Arguments that were
 // set through fc_frame_arguments are checked: where the plan has a tensor or scalar,

@@ -58,14 +58,14 @@ typedef struct fc_file_digest_t {
 // The files of a module, as descriptors. A worker process is given these.
 typedef struct fc_module_files_t {
   int module;   // sealed memory, or a large .vmfb itself
-  int sidecar;  // sealed memory, what was read of X.farcall.json; -1: nothing
+  int sidecar;  // a sealed copy of X.farcall.json; -1: there is none
   fc_file_digest_t digest;  // of `module`, so that it is not hashed again
 } fc_module_files_t;
 
 // One listed function. Borrowed from its module.
 typedef struct fc_function_t {
   const fc_module_t *module;
-  size_t index;  // in the listing, what fc_frame_invoke takes
+  size_t index;  // in the listing; fc_frame_invoke needs it
   fc_str_t name;
   const fc_signature_t *signature;
   const fc_plan_t *plan;  // NULL when not callable

@@ -298,7 +298,7 @@ void fc_signature_destroy(fc_signature_t *signature);
 // fc_builder_reset and fc_builder_copy forget the failure.
 typedef struct fc_builder_t fc_builder_t;
 
-// NULL when out of memory.
+// Makes an empty builder. NULL when out of memory.
 fc_builder_t *fc_builder_create(fc_allocator_t allocator);
 void fc_builder_destroy(fc_builder_t *builder);
 
@@ -313,7 +313,7 @@ void fc_builder_warning(fc_builder_t *builder, fc_str_t warning);
 // code is not memory_safe and has dynamic dims, else false.
 void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe,
                             bool dynamic_dims);
-// A power of two up to 64; 64 without this call.
+// Sets the alignment: a power of two up to 64. Without this call it is 64.
 void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
@@ -336,7 +336,7 @@ void fc_builder_sizes(fc_builder_t *builder, const int64_t *row);
 
 // Nodes. A node belongs to at most one parent.
 uint32_t fc_builder_scalar(fc_builder_t *builder, fc_dtype_t dtype);
-// `dims` has `rank` entries, NULL when unranked.
+// Adds a tensor. `dims` has `rank` entries, NULL when unranked.
 uint32_t fc_builder_tensor(fc_builder_t *builder, fc_dtype_t dtype,
                            int32_t rank, const int64_t *dims);
 uint32_t fc_builder_strided(fc_builder_t *builder, fc_dtype_t dtype,

@@ -297,7 +297,7 @@ typedef struct native_call_t {
   fc_hook_t *hook;
   fc_memref_cell_t *cells;   // of the arguments
   void **borrowed;           // the `allocated` address of each memref argument
-  void **values;             // the arguments, as libffi or `packed` wants them
+  void **values;             // the arguments for libffi or a packed function
   uint8_t *structure;        // of the results
   fc_scalar_t direct;        // the result in a register
   void *structure_cell;      // points to `structure`

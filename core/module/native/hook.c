@@ -95,7 +95,7 @@ static void *hook_calloc(size_t count, size_t size) {
   if (!hook) return calloc(count, size);
   size_t total;
   if (!fc_size_mul(count, size, &total)) {
-    // A size over PTRDIFF_MAX is reported as negative (run in function.c).
+    // run() of function.c reports a size over PTRDIFF_MAX as negative.
     const bool negative = count > PTRDIFF_MAX || size > PTRDIFF_MAX;
     total = negative ? SIZE_MAX : PTRDIFF_MAX;
   }

@@ -66,7 +66,7 @@ typedef struct fc_hook_t {
   // The text that the module printed with puts. If the module aborts, the text is the
   // reason (a report of MLIR quotes whole operations); otherwise it is output.
   char text[8192];
-  bool shown;  // the text is written: it was too long, or not the last
+  bool shown;  // the text is already written: it was long, or others wrote
   // How many blocks this call has allocated and freed; native_call_end sets
   // both to 0. If the module frees a block unnoticed, a new block at the same address
   // is not counted again.

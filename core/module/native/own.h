@@ -39,7 +39,7 @@ void fc_own_deinit(fc_own_t *own);  // the blocks are forgotten, not freed
 bool fc_own_add(fc_own_t *own, void *data, size_t size) FC_MUST_CHECK;
 // Removes a block. False if it was not in the table.
 bool fc_own_remove(fc_own_t *own, const void *data);
-// NULL if the block is not in the table. Valid until the next add or remove.
+// Finds a block; NULL if it is not in the table. Valid until the next add or remove.
 fc_own_block_t *fc_own_find(const fc_own_t *own, const void *data);
 
 // Forgets every block and passes each to `visit`, which then owns its memory.

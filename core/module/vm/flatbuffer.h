@@ -28,7 +28,7 @@ typedef struct fc_fb_table_t {
   uint32_t field_count;
 } fc_fb_table_t;
 
-// `count` elements at `position`. Each has the `stride` that was passed to
+// A vector of `count` elements at `position`. Each has the `stride` that was passed to
 // fc_fb_vector, and all of them lie in the buffer.
 typedef struct fc_fb_vector_t {
   fc_fb_t buffer;

@@ -38,7 +38,7 @@ typedef struct fc_vm_type_info_t {
 
 // Static storage; an unknown number reads as NONE.
 const fc_vm_type_info_t *fc_vm_type_info(fc_vm_type_t type);
-// FC_VM_TYPE_NONE when no known type has this text.
+// Finds a type by its text; FC_VM_TYPE_NONE when no known type has this text.
 fc_vm_type_t fc_vm_type_find(fc_str_t text);
 
 // The memory of objects. Counts the objects and bytes that are in use, and refuses more

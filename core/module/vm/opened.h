@@ -66,7 +66,7 @@ typedef struct fc_vm_instance_t {
 // Makes the signatures of the exports. If none can be called, notes the reason.
 fc_status_t fc_vm_opened_list(fc_vm_opened_t *m, fc_error_t *err) FC_MUST_CHECK;
 
-// `call` and `call_profiled` of fc_backend_t (backend_call.c).
+// The functions `call` and `call_profiled` of fc_backend_t (backend_call.c).
 fc_status_t fc_vm_backend_call(void *handle, size_t index,
                                fc_backend_call_t *call, fc_error_t *err);
 fc_status_t fc_vm_backend_call_profiled(void *handle, size_t index,

@@ -177,8 +177,9 @@ enum {
   NUMERICAL_UINT = 0x12,
 };
 
-// As in IREE's buffer_diagnostics.c: a view of an opaque type always agrees, integers
-// of one width agree, all other types must be equal.
+// True when a view's element type may be used for the asserted one, as in IREE's
+// buffer_diagnostics.c: a view of an opaque type always agrees, integers of one width
+// agree, all other types must be equal.
 static bool elements_agree(uint32_t have, uint32_t want) {
   if (have == want || have == 0) return true;
   const uint32_t kind = have >> 24, other = want >> 24;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the machine code of a module and the processor features that it needs,
-// before any of it runs. Used at load, any thread.
+// Checks whether this processor can run the machine code of a module, before any of it
+// runs. Used at load, any thread.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
 #define FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
 
