@@ -155,9 +155,9 @@ static fc_status_t read_item(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Registers
 
-// The kinds of register in which a type may be passed: the first one normally, the
-// second if the compiler made the type narrower (i32 for index, f32 for f64). NULL: no
-// register holds the type.
+// Returns the kinds of register in which a type may be passed: first the normal one, then
+// the one for a type that the compiler made narrower (i32 for index, f32 for f64). NULL:
+// no register holds the type.
 static const char *registers_of(const fc_mlir_type_t *type) {
   switch (type->form) {
     case FC_MLIR_TENSOR:
@@ -352,8 +352,8 @@ static fc_status_t read_side(reader_t *reader, fc_str_t registers,
   return expect(reader, ")");
 }
 
-// After the arguments, the calling convention must have two more registers, the
-// fences, if the function is async, and no more registers if it is not.
+// Checks the registers after those of the arguments: two, the fences, if the function is
+// async; none if it is not.
 static fc_status_t check_fences(reader_t *reader, bool async) {
   if (!reader->cconv) return FC_OK;
   if (fc_str_equal(reader->registers, async ? FC_STR("rr") : FC_STR("")) ||

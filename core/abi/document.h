@@ -31,7 +31,8 @@ typedef struct fc_doc_t {
   size_t item;
 } fc_doc_t;
 
-// The functions by which yyjson gets memory. Its document keeps the pointer `allocator`.
+// Returns the functions by which yyjson allocates memory. A document that yyjson makes
+// keeps the pointer `allocator`.
 yyjson_alc fc_doc_alc(fc_allocator_t *allocator);
 // Parses the text and reads its head into `doc`. The caller sets only `whose` before.
 // `allocator` must live as long as doc->json; nothing points into `text` afterwards. On

@@ -86,7 +86,8 @@ fc_dtype_t fc_dtype_from_hal(uint32_t hal_word) {
   return FC_DTYPE_NONE;
 }
 
-// The first row wins, so NumPy's signed integers are read as signless.
+// Finds a type by its name in NumPy. If several rows have the name, the first is found,
+// so NumPy's signed integers are read as signless.
 fc_dtype_t fc_dtype_from_npy(fc_str_t descr) {
   if (!descr.size) return FC_DTYPE_NONE;
   for (unsigned i = FC_DTYPE_NONE + 1; i < FC_DTYPE_COUNT; i++) {

@@ -358,6 +358,7 @@ static fc_status_t find_groups(reader_t *reader) {
 }
 
 // ---------------------------------------------------------------------------
+// The list of groups
 
 // Checks the name of a group. It may be the name of a function that is in a group,
 // since that function is no longer listed, but not the name of any other function.

@@ -106,6 +106,7 @@ fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,
 }
 
 // ---------------------------------------------------------------------------
+// Compressing
 
 static fc_status_t pack(fc_deflate_t *packer, int flush, fc_error_t *err) {
   z_stream *stream = packer->stream;

@@ -61,8 +61,8 @@ static bool is_inside(const fc_carry_t *carry, uint64_t at, uint64_t size) {
   return at <= carry->size && size <= carry->size - at;
 }
 
-// True for bytes after the places. Functions write only to rooms, not to the head,
-// nodes and places, which are checked only once.
+// True for bytes in the block after the places, where the rooms are. Functions write only
+// to rooms, not to the head, nodes and places, which are checked only once.
 static bool is_room(const fc_carry_t *carry, uint64_t at, uint64_t size) {
   const uint8_t *begin = (const uint8_t *)(carry->places + carry->count);
   return is_inside(carry, at, size) &&
@@ -163,7 +163,8 @@ static uint64_t take(uint64_t *next, size_t size) {
 // ---------------------------------------------------------------------------
 // Packing
 
-// All values of a call; the items of a list come after the list.
+// The values of a call in the order of their nodes: the items of a list come after the
+// list.
 typedef struct queue_t {
   const fc_value_t **values;
   size_t count;

@@ -401,6 +401,7 @@ static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
+// The call, and what is set for it
 
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,

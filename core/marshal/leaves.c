@@ -246,6 +246,7 @@ fc_status_t fc_leaves_of_results(const fc_plan_t *plan, fc_arena_t *arena,
 }
 
 // ---------------------------------------------------------------------------
+// Finding a leaf
 
 static uint32_t find_whole(const fc_leaves_t *leaves, fc_str_t path) {
   uint32_t low = 0, high = leaves->path_count;

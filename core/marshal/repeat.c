@@ -359,6 +359,7 @@ static fc_status_t emit_all(fc_frame_t *frame, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
+// The whole object
 
 enum { EMIT, FEED, TIMES, UNTIL, MEMBER_COUNT };
 

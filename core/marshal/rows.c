@@ -209,6 +209,7 @@ static fc_status_t take_results(const rows_t *rows, bool single,
 }
 
 // ---------------------------------------------------------------------------
+// The calls of buckets
 
 static fc_status_t call_next(rows_t *rows, const fc_bucket_t *bucket,
                              const fc_invoke_t *invoke, fc_error_t *err) {

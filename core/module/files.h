@@ -10,7 +10,7 @@
 
 #define FC_PATH_SIZE_MAX 4096
 
-// The last segment of a path.
+// Returns the last segment of a path.
 fc_str_t fc_path_file(fc_str_t path);
 
 // Opens the module's sidecar: the file whose path is `path` (NUL-terminated) with
@@ -47,18 +47,18 @@ fc_status_t fc_files_hash(const fc_snapshot_t *file,
                           const fc_file_digest_t *read, char out_hex[65],
                           fc_error_t *err);
 
-// The parts of .../NAME/VERSION/model.EXT, where VERSION is 1 to 18 digits and does
-// not begin with 0 (fc_is_version). False for any other path.
+// Finds NAME and VERSION in a path .../NAME/VERSION/model.EXT, where VERSION is 1 to 18
+// digits and does not begin with 0 (fc_is_version). False for any other path.
 bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
                         fc_str_t *out_version);
-// Name and version of any path. The name is what fc_module_name makes of the path,
+// Finds name and version for any path. The name is what fc_module_name makes of the path,
 // or the whole path where fc_module_name fails. The version is "1" unless the path
 // has the form that fc_path_is_version reads, and fc_module_name succeeds.
 void fc_path_identify(fc_str_t path, fc_str_t *out_name, fc_str_t *out_version);
 bool fc_is_version(fc_str_t text);
 bool fc_is_module_name(fc_str_t text);
-// The result is below 0 when version `a` is lower than `b`, 0 when they are the
-// same, and above 0 when `a` is higher.
+// Compares versions. The result is below 0 when version `a` is lower than `b`, 0 when
+// they are the same, and above 0 when `a` is higher.
 int fc_version_compare(fc_str_t a, fc_str_t b);
 
 #endif  // FARCALL_MODULE_FILES_H_

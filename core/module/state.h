@@ -11,7 +11,7 @@
 // fc_state_begin starts a call with the current values; fc_state_end ends it.
 fc_store_t *fc_state_begin(fc_state_t *state);
 void fc_state_end(fc_state_t *state, bool succeeded);
-// The bytes of values that calls have copied so far.
+// Returns how many bytes of values calls have copied so far. For tests.
 uint64_t fc_state_copied(const fc_state_t *state);
 
 #endif  // FARCALL_CORE_MODULE_STATE_H_

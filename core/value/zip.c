@@ -185,6 +185,7 @@ fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
 }
 
 // ---------------------------------------------------------------------------
+// Writing
 
 static void put_u16(uint8_t *out, uint32_t value) {
   out[0] = (uint8_t)value;

@@ -44,7 +44,7 @@ fc_status_t fc_module_open(const char *path, const fc_module_options_t *options,
 
 typedef struct fc_instance_t fc_instance_t;
 
-// Zero is the default.
+// Options of an instance. A zeroed struct has the defaults.
 typedef struct fc_instance_options_t {
   // The memory of the instance and its calls. Zero: the system's allocator.
   fc_allocator_t allocator;
@@ -138,7 +138,7 @@ void fc_call_clear(fc_call_t *call);
 // value in each of its functions.
 typedef struct fc_state_t fc_state_t;
 
-// Zero is the default.
+// Options of a state. A zeroed struct has the defaults.
 typedef struct fc_state_options_t {
   fc_allocator_t allocator;  // of the state itself; zero: the system's
   uint64_t size_max;         // bytes of the values, in whole pages; 0: 1 GiB
@@ -175,7 +175,7 @@ typedef struct fc_cancel_t {
 void fc_cancel_request(fc_cancel_t *cancel);
 void fc_cancel_reset(fc_cancel_t *cancel);  // before it is used again
 
-// Zero is the default.
+// Options of a run. A zeroed struct has the defaults.
 typedef struct fc_run_options_t {
   uint64_t deadline_ns;       // on fc_clock_ns' clock; 0: none
   const fc_cancel_t *cancel;  // must outlive the run

@@ -19,7 +19,7 @@ FC_PUBLIC_BEGIN
 
 typedef struct fc_module_t fc_module_t;
 
-// How to load a module. Zero is the default.
+// Options of loading a module. A zeroed struct has the defaults.
 typedef struct fc_module_options_t {
   bool forbid_native;  // refuse machine code inside a vm module
   // A module that could end the process is only described: none of its machine

@@ -392,6 +392,7 @@ static bool fits(fit_t *fit) {
 }
 
 // ---------------------------------------------------------------------------
+// Names, roles and the finished signature
 
 // False when a dim or the rank of a tensor, or a type, is known only at the call.
 static bool has_static_shapes(const fc_signature_t *signature) {

@@ -87,6 +87,7 @@ static bool next_text(texts_t *texts, fc_str_t *out) {
 }
 
 // ---------------------------------------------------------------------------
+// The targets of devices
 
 // Checks the targets of one device. If some have this processor's format and state their
 // features, the processor must have the features of at least one of them.
