@@ -36,7 +36,8 @@ static int64_t size_of(const fc_signature_t *signature, int64_t dim) {
   return fc_dim_is_named(dim) && is_nothing(signature, dim) ? 0 : 1;
 }
 
-// An element that is 0. f8E8M0FNU has no zero: its element is 1, whose bits are the bias.
+// Returns an element that is 0. f8E8M0FNU has no zero: its element is 1, whose bits are
+// the bias.
 static const void *zero_of(fc_dtype_t dtype) {
   static const uint8_t zeros[16] = {0};
   static const uint8_t scale_one[1] = {127};

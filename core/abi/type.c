@@ -529,7 +529,7 @@ void fc_builder_state(fc_builder_t *builder, fc_str_t name, uint32_t argument,
 }
 
 // ---------------------------------------------------------------------------
-// Another signature's contents
+// Copying another signature
 
 static void pool_copy(fc_builder_t *builder, pool_t *pool, size_t size,
                       const void *data, uint32_t count) {

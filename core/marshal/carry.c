@@ -219,7 +219,7 @@ static bool measure(const fc_value_t *value, size_t *out_size, size_t *total) {
          fc_size_add(*total, aligned(*out_size), total);
 }
 
-// Copies a value to its node. `next_item` is the node of the next list's first item.
+// Copies a value to its node. *next_item is the node for the first item of the next list.
 static fc_status_t pack_value(fc_carry_t *carry, fc_frame_t *frame,
                               uint32_t node, const fc_value_t *value,
                               uint64_t *next_item, uint64_t *next_byte,

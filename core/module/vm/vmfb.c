@@ -34,7 +34,8 @@
 #define EXPORT_SIZE 64
 #define VALUE_SIZE 16  // for each letter of a calling convention
 #define ATTR_SIZE 16   // for each attribute, beside its text
-// Each call of the import walks over the spans, so conventions with spans must be short.
+// The most letters of a convention with spans. Each call of such an import walks over the
+// spans, so the convention must be short.
 #define SPANS_SIZE_MAX 256
 #define REQUIREMENTS_KNOWN                                                     \
   ((uint32_t)(FC_VM_REQUIRES_F32 | FC_VM_REQUIRES_F64 | FC_VM_REQUIRES_YIELD | \

@@ -17,7 +17,7 @@ typedef enum command_kind_t {
   COMMAND_DISPATCH,
 } command_kind_t;
 
-// Commands are kept in recording order; bindings and data lie in the arena.
+// A command. The list is in recording order; bindings and data lie in the arena.
 typedef struct command_t {
   struct command_t *next;
   command_kind_t kind;
