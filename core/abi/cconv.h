@@ -50,7 +50,7 @@ static inline bool fc_cconv_next(fc_str_t *rest, fc_cconv_item_t *item) {
   return true;
 }
 
-// The element type of a scalar item; NONE for a reference or a span.
+// Returns the element type of a scalar item; NONE for a reference or a span.
 static inline fc_dtype_t fc_cconv_dtype(char kind) {
   switch (kind) {
     case 'i':

@@ -19,8 +19,8 @@ static bool is_whole(fc_dtype_t dtype) {
          info->class_ != FC_DTYPE_CLASS_COMPLEX;
 }
 
-// The size of a row in bytes. 0 if LLVM lays the row out in another way than an array of
-// its elements: it packs the elements, or leaves a gap after them.
+// Returns the size of a row in bytes. 0 if LLVM lays the row out in another way than an
+// array of its elements: it packs the elements, or leaves a gap after them.
 static uint64_t row_size(fc_dtype_t dtype, int32_t rank, const int64_t *dims) {
   const uint64_t count = rank ? (uint64_t)dims[rank - 1] : 1;
   uint64_t size;
@@ -32,7 +32,7 @@ static uint64_t row_size(fc_dtype_t dtype, int32_t rank, const int64_t *dims) {
   return size;
 }
 
-// The number of rows; UINT64_MAX if the number overflows.
+// Returns the number of rows; UINT64_MAX if the number overflows.
 static uint64_t row_count(int32_t rank, const int64_t *dims) {
   uint64_t rows = 1;
   for (int32_t i = 0; i + 1 < rank; i++) {

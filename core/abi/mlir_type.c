@@ -35,7 +35,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// The next character; '\0' at the end, since no type contains that character.
+// Returns the next character; '\0' at the end, since no type contains that character.
 static char peek(const reader_t *reader) {
   return reader->at < reader->text.size ? reader->text.data[reader->at] : '\0';
 }
@@ -136,8 +136,8 @@ static void refuse(fc_mlir_type_t *type, fc_str_t about, const char *why) {
 // Floats that MLIR has, but farcall has not.
 static const char *const other_floats[] = {"f80", "f128", "tf32"};
 
-// The width of `iN`, `siN` or `uiN`; 0 when the word has another form, or when MLIR has
-// no such width.
+// Returns the width of `iN`, `siN` or `uiN`; 0 when the word has another form, or when
+// MLIR has no such width.
 static uint32_t integer_bits(fc_str_t word) {
   size_t at = word.size && (word.data[0] == 's' || word.data[0] == 'u');
   if (at >= word.size || word.data[at] != 'i') return 0;
@@ -570,7 +570,7 @@ static fc_status_t read_dialect(reader_t *reader, fc_mlir_type_t *type) {
   return FC_OK;
 }
 
-// The form of the types that begin with a word of MLIR's own (tensor, memref,
+// Finds the form of the types that begin with a word of MLIR's own (tensor, memref,
 // …). False when no type begins with the word.
 static bool form_from(fc_str_t word, fc_mlir_form_t *out_form) {
   static const struct {

@@ -316,7 +316,7 @@ static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
   return fc_doc_state(&at->doc, entry->value, at->builder);
 }
 
-// The place of the first entry of this function, or the place where it would be.
+// Returns the place of the first entry of this function, or the place where it would be.
 static size_t find_first(const fc_names_t *names, fc_str_t function) {
   const fc_name_entry_t wanted = {.function = function};
   size_t low = 0, high = names->count;

@@ -10,7 +10,7 @@
 const char *fc_role_name(fc_role_t role);            // "inout"
 const char *fc_type_kind_name(fc_type_kind_t kind);  // "tensor"
 
-// The TUPLE or DICT whose children are the arguments of a root_tree signature;
+// Returns the TUPLE or DICT whose children are the arguments of a root_tree signature;
 // NULL when the signature has no such root.
 const fc_type_t *fc_signature_root(const fc_signature_t *signature);
 

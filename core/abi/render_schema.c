@@ -112,7 +112,7 @@ static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
 // ---------------------------------------------------------------------------
 // Tensors
 
-// The size of a dim in row `row` of the signature's sizes.
+// Returns the size of a dim in row `row` of the signature's sizes.
 static int64_t size_in(const writer_t *w, int64_t dim, uint32_t row) {
   const fc_signature_t *s = w->signature;
   return s->sizes[row * (size_t)s->dim_name_count + fc_dim_name(dim)];
@@ -475,7 +475,8 @@ static fc_status_t put_reference(const writer_t *w, uint32_t number) {
   return put(w, "%u'}", number);
 }
 
-// The argument's type, if it is a dict that takes the keywords of a call; else NULL.
+// Returns the argument's type, if it is a dict that takes the keywords of a call; else
+// NULL.
 static const fc_type_t *find_rest(const writer_t *w, const fc_argument_t *at) {
   const fc_type_t *type = fc_signature_node(w->signature, at->param.type);
   const bool rest = type->flavor == FC_FLAVOR_KWARGS && type->child_count &&

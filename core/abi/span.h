@@ -50,7 +50,7 @@ fc_status_t fc_abi_fail(fc_error_t *err, size_t offset, const char *format, ...)
 
 // Writers. A span's size counts its '!'.
 size_t fc_span_digits(uint64_t value);  // how many decimal digits it has
-// The size in bytes of a whole field whose span holds `content` bytes.
+// Returns the size in bytes of a whole field whose span holds `content` bytes.
 static inline size_t fc_span_size(size_t content) {
   return 1 + fc_span_digits(content + 1) + 1 + content;
 }

@@ -118,8 +118,9 @@ static bool is_inside(const fc_param_t *param, const fc_walk_t *at) {
   return param->raw_index < 0 ? at->type->raw_index < 0 : at->depth > 0;
 }
 
-// The kind of the dims of a node. Dims of an argument inside a value of the flat call,
-// such as a list, must not differ: they can occur several times in a call, or never.
+// Returns the kind of the dims of a node. Dims of an argument inside a value of the flat
+// call, such as a list, must not differ: they can occur several times in a call, or
+// never.
 static kind_t kind_of(const fc_param_t *param, const fc_walk_t *at,
                       bool result) {
   if (at->type->kind != FC_TYPE_TENSOR) return FIXED;
@@ -253,7 +254,7 @@ static bool differs(const maker_t *maker, uint32_t place) {
   return false;
 }
 
-// The current value of the dim; FC_DIM_DYNAMIC when the builder has failed.
+// Returns the current value of the dim; FC_DIM_DYNAMIC when the builder has failed.
 static int64_t get_dim(const maker_t *maker, const place_t *place) {
   const int64_t *dims = fc_builder_get_dims(maker->builder, place->node);
   return dims ? dims[place->dim] : FC_DIM_DYNAMIC;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// The value of a digit in either case; -1 for any other character.
+// Returns the value of a digit in either case; -1 for any other character.
 static inline int fc_hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char low = (char)(c | 0x20);

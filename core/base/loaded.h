@@ -13,13 +13,13 @@ typedef struct fc_loaded_t {
       end;  // its mapped addresses; both 0: there is no such object
 } fc_loaded_t;
 
-// The number of loaded objects.
+// Returns the number of loaded objects.
 unsigned fc_loaded_count(void);
 // Finds the object before which `count` objects were loaded. The linker lists objects in
 // the order of loading: a module comes before the libraries that only it needs.
 fc_loaded_t fc_loaded_at(unsigned count);
-// The address of the instruction that a signal has stopped. `context` is the third
-// argument of the signal's handler. Async-signal-safe.
+// Returns the address of the instruction that a signal has stopped. `context` is the
+// third argument of the signal's handler. Async-signal-safe.
 uintptr_t fc_loaded_counter(const void *context);
 
 #endif  // FARCALL_CORE_BASE_LOADED_H_

@@ -66,7 +66,7 @@ fc_status_t fc_proto_read(fc_str_t message, const fc_proto_row_t *rows,
 // another one, compute its size first.
 
 size_t fc_proto_varint_size(uint64_t value);
-// The size of a whole field of FC_PROTO_BYTES. Numbers of fields are below 2^29.
+// Returns the size of a whole field of FC_PROTO_BYTES. Numbers of fields are below 2^29.
 static inline size_t fc_proto_bytes_size(uint32_t number, uint64_t size) {
   return fc_proto_varint_size((uint64_t)number << 3) +
          fc_proto_varint_size(size) + (size_t)size;

@@ -59,8 +59,8 @@ static uint64_t least_of(const char *root, bool version2,
   return most;
 }
 
-// The least quota of the groups of both versions, at most `most`. `controller` is the
-// name of the controller in version 1.
+// Returns the least quota of the groups of both versions, at most `most`. `controller` is
+// the name of the controller in version 1.
 static uint64_t least(const char *root, const char *controller,
                       quota_fn_t quota_of, uint64_t most) {
   const char *const controllers[] = {NULL, controller};

@@ -13,12 +13,12 @@
 
 #include <stdint.h>
 
-// The number of processors that this process may keep busy: those that it may run on
-// (`runnable`), but no more than the quotas of its groups allow. At least 1; a part
+// Returns the number of processors that this process may keep busy: those that it may run
+// on (`runnable`), but no more than the quotas of its groups allow. At least 1; a part
 // of a processor counts as one.
 uint32_t fc_quota_cpus(const char *root, uint32_t runnable);
-// The bytes of memory that the process may use: the least limit of its groups, at most
-// `most`.
+// Returns the bytes of memory that the process may use: the least limit of its groups, at
+// most `most`.
 uint64_t fc_quota_memory(const char *root, uint64_t most);
 // Does the same as fc_quota_memory, with the machine's memory as `most`.
 uint64_t fc_quota_memory_here(void);

@@ -6,7 +6,7 @@
 
 #include "base/stop.h"
 
-// The length of the valid sequence at text[0]; 0 if it is not valid. Overlong
+// Returns the length of the valid sequence at text[0]; 0 if it is not valid. Overlong
 // forms, surrogates and values above U+10FFFF are not valid. `size` is at least 1.
 static inline size_t fc_utf8_length(const char *text, size_t size) {
   const unsigned char *bytes = (const unsigned char *)text;

@@ -198,7 +198,7 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
   return bits < infinity ? bits : infinity;
 }
 
-// The f64 or f32 nearest to digits * 10^exponent, ties to even; infinite when
+// Returns the f64 or f32 nearest to digits * 10^exponent, ties to even; infinite when
 // it is out of range.
 double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent);
 float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent);
@@ -211,8 +211,8 @@ FC_INLINE bool fc_decimal_is_simple(const fc_decimal_t *decimal) {
          (uint64_t)(decimal->exponent + 22) <= 44;
 }
 
-// The value for a few digits and a small exponent: digits and 10^|exponent| are both
-// exact in f64, so one operation rounds once.
+// Returns the value for a few digits and a small exponent: digits and 10^|exponent| are
+// both exact in f64, so one operation rounds once.
 FC_INLINE double fc_decimal_simple_f64(const fc_decimal_t *decimal) {
   double value = (double)(int64_t)decimal->digits;
   int64_t exponent = decimal->exponent;

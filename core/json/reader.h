@@ -27,7 +27,7 @@ typedef enum fc_json_token_t {
   FC_JSON_OBJECT_END,
 } fc_json_token_t;
 
-// The name of a token in messages: "array", "string", …
+// Returns the name of a token in messages: "array", "string", …
 const char *fc_json_token_name(fc_json_token_t token);
 
 typedef struct fc_json_level_t {

@@ -59,7 +59,7 @@ size_t fc_library_count(const fc_library_t *library);
 const fc_entry_point_t *fc_library_at(const fc_library_t *library,
                                       size_t index);
 
-// The number of parts into which a grid should be split: at most one for each
+// Returns the number of parts into which a grid should be split: at most one for each
 // workgroup, at most as many as `tiles` runs at once, and at most FC_TILES_MAX. 1 when
 // `tiles` is NULL or the entry point is sequential.
 uint32_t fc_library_parts(const fc_library_t *library, size_t index,

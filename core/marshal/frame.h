@@ -187,7 +187,7 @@ fc_status_t fc_frame_call(fc_frame_t *frame, const fc_invoke_t *invoke,
                           fc_value_t *arguments, fc_value_t *results,
                           fc_arena_t *arena, fc_error_t *err);
 void fc_frame_end_call(fc_frame_t *frame);
-// The number of rows of a call that is batched.
+// Returns the number of rows of a call that is batched.
 static inline int64_t fc_frame_rows(const fc_frame_t *frame) {
   return frame->named_dims[frame->plan->batch->name].size;
 }
@@ -206,7 +206,7 @@ fc_status_t fc_frame_check_shape(fc_frame_t *frame,
 // product of the dims before the first 0. These arrays take no memory but are
 // printed. For a shape without a 0, returns the number of elements. SIZE_MAX on overflow.
 size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
-// The most elements that one tensor of this type may have.
+// Returns the most elements that one tensor of this type may have.
 static inline size_t fc_frame_element_limit(const fc_frame_t *frame,
                                             fc_dtype_t dtype) {
   size_t by_size = frame->limits.tensor_size / fc_dtype_size(dtype);

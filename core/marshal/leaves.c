@@ -207,7 +207,7 @@ static void finish(walk_t *walk, fc_leaves_t *out_leaves) {
                               walk->paths, walk->path_count};
 }
 
-// The role of an input. All inputs of a root_tree signature have the role IN.
+// Returns the role of an input. All inputs of a root_tree signature have the role IN.
 static fc_role_t role_of(const fc_plan_t *plan, const fc_plan_param_t *input) {
   if (plan->signature->root_tree) return FC_ROLE_IN;
   return (fc_role_t)plan->signature->arguments[input->number].role;

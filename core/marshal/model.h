@@ -60,17 +60,17 @@ const fc_op_t *fc_model_texts(void);
 // Returns the type as which a value of unknown type is written: a BYTES, or a LIST of
 // BYTES. NULL if the value is neither.
 const fc_op_t *fc_model_texts_of(const fc_value_t *value);
-// The name of an input's or output's type in the Open Inference Protocol, never
+// Returns the name of an input's or output's type in the Open Inference Protocol, never
 // "". It is "ANY" if only the value states the type.
 const char *fc_model_datatype(const fc_op_t *op);
-// The shape in the protocol's metadata. Dims of any size are negative. [-1] also stands
-// for a shape of any rank, which the metadata cannot express.
+// Returns the shape in the protocol's metadata. Dims of any size are negative. [-1] also
+// stands for a shape of any rank, which the metadata cannot express.
 const int64_t *fc_model_shape(const fc_op_t *op, int32_t *out_rank);
 // Finds the input or output of which `name` is a path. Pass `arguments` and `input_of`
 // for an input, `results` and `output_of` for an output. UINT32_MAX if there is none.
 uint32_t fc_model_find(const fc_leaves_t *leaves, const uint32_t *of,
                        fc_str_t name);
-// The name that somebody may have meant; "" if none is near.
+// Returns the name that somebody may have meant; "" if none is near.
 fc_str_t fc_model_nearest(const fc_model_tensor_t *tensors, uint32_t count,
                           fc_str_t name);
 

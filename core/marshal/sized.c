@@ -9,7 +9,7 @@
 #include "abi/print.h"
 #include "marshal/frame.h"
 
-// The size that a named dim has in this call.
+// Returns the size that a named dim has in this call.
 static int64_t size_of(const fc_frame_t *frame, uint32_t name) {
   return frame->named_dims[name].size;
 }

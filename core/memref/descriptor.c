@@ -212,7 +212,7 @@ static bool extent_of(const fc_memref_t *descriptor, int64_t low, int64_t high,
   return true;
 }
 
-// The number of elements of a vector that is the element of a memref; 1 if the
+// Returns the number of elements of a vector that is the element of a memref; 1 if the
 // element is not a vector, INT64_MAX if the number overflows.
 static int64_t vector_count(const fc_signature_t *signature,
                             const fc_type_t *type) {

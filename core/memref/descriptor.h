@@ -31,9 +31,9 @@ static inline size_t fc_memref_size(int32_t rank) {
   return sizeof(fc_memref_t) + 2 * sizeof(int64_t) * (size_t)rank;
 }
 
-// The number of dims that a descriptor of this TENSOR has. If its elements are vectors,
-// the dims of the vectors belong to the tensor, but not to the descriptor: there a
-// vector is one element.
+// Returns the number of dims that a descriptor of this TENSOR has. If its elements are
+// vectors, the dims of the vectors belong to the tensor, but not to the descriptor: there
+// a vector is one element.
 static inline int32_t fc_memref_rank(const fc_type_t *type) {
   return type->rank == FC_RANK_DYNAMIC ? type->rank : type->rank - type->flavor;
 }

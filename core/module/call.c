@@ -19,7 +19,7 @@ static const fc_plan_t *plan_of(const fc_call_t *call) {
   return call->function->plan;
 }
 
-// The number of values for which the frame may request memory: OUT arguments,
+// Returns the number of values for which the frame may request memory: OUT arguments,
 // and state that is not kept.
 static uint32_t placed_count(const fc_call_t *call) {
   return plan_of(call)->store_count + plan_of(call)->state_count;

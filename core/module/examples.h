@@ -18,7 +18,7 @@ fc_status_t fc_examples_read(const fc_function_t *functions, size_t count,
                              fc_str_t sidecar, fc_allocator_t allocator,
                              fc_expectations_t **out_examples,
                              fc_error_t *err) FC_MUST_CHECK;
-// The example of a function that follows `after`, or the first if `after` is
+// Returns the example of a function that follows `after`, or the first if `after` is
 // NULL. NULL: there is none. `examples` may be NULL.
 const fc_expected_call_t *fc_examples_next(const fc_expectations_t *examples,
                                            fc_str_t function,

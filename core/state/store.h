@@ -70,7 +70,7 @@ typedef struct fc_store_desk_t {
 // ---------------------------------------------------------------------------
 // For the owner and the worker. Pure functions, any thread.
 
-// The size of the pages that a value of `size` bytes needs.
+// Returns the size of the pages that a value of `size` bytes needs.
 static inline uint64_t fc_store_pages(uint64_t size) {
   return (size + FC_STORE_PAGE - 1) & ~(FC_STORE_PAGE - 1);
 }

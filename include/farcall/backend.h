@@ -61,7 +61,7 @@ typedef struct fc_module_source_t {
   bool alone;  // no other file may be run with it (fc_module_options_t.admit)
 } fc_module_source_t;
 
-// The value of an option; "" when it is not set. If it is set twice, the last
+// Returns the value of an option; "" when it is not set. If it is set twice, the last
 // value counts.
 fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 

@@ -75,7 +75,7 @@ typedef enum fc_status_t {
   FC_INCOMPATIBLE = 18,
 } fc_status_t;
 
-// The name of the constant without its FC_: "INVALID_ARGUMENT". "UNKNOWN" for a
+// Returns the name of the constant without its FC_: "INVALID_ARGUMENT". "UNKNOWN" for a
 // number outside the enumeration.
 const char *fc_status_name(fc_status_t status);
 

@@ -72,7 +72,7 @@ fc_status_t fc_call_create(fc_instance_t *instance, const char *function,
                            fc_call_t **out_call, fc_error_t *err) FC_MUST_CHECK;
 void fc_call_destroy(fc_call_t *call);  // NULL is allowed
 
-// The function, with its signature.
+// Returns the function, with its signature.
 const fc_function_t *fc_call_function(const fc_call_t *call);
 
 // A place for one value: an argument or a result, or a part of an argument or result

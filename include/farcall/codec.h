@@ -30,7 +30,7 @@ typedef struct fc_limits_t {
   uint32_t json_keys;      // of one object
   uint32_t tensors;        // tensors and byte strings of one call; 0: no limit
 } fc_limits_t;
-// The defaults in the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64
+// Returns the defaults in the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64
 // MiB, 64, 4096, 2^18.
 fc_limits_t fc_limits_default(void);
 
@@ -123,9 +123,9 @@ fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
 // Releases results and memory; the frame is ready for the next call. Idempotent.
 void fc_frame_end(fc_frame_t *frame);
 
-// The arguments of the flat call, for callers that have no call document to decode
-// (fc_call_run, tests). Call it before fc_frame_invoke; values set here replace decoded
-// ones. NULL and 0 when no call has begun, or when there was no memory for the
+// Returns the arguments of the flat call, for callers that have no call document to
+// decode (fc_call_run, tests). Call it before fc_frame_invoke; values set here replace
+// decoded ones. NULL and 0 when no call has begun, or when there was no memory for the
 // arguments.
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count);
 const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count);

@@ -107,17 +107,17 @@ fc_str_t fc_module_get_path(const fc_module_t *module);
 const char *fc_module_get_kind(const fc_module_t *module);
 // 64 hex digits; "" until the file is hashed.
 const char *fc_module_get_sha256(const fc_module_t *module);
-// A hash of the file's bytes and of every function: FC_DIGEST_SIZE characters,
+// Returns a hash of the file's bytes and of every function: FC_DIGEST_SIZE characters,
 // "" until the file is hashed.
 fc_str_t fc_module_get_digest(const fc_module_t *module);
-// A hash of the file's bytes and the canonical JSON of a function. Archives of weights
-// (vm.parameters) are not in the hash. "" until the file is hashed.
+// Returns a hash of the file's bytes and the canonical JSON of a function. Archives of
+// weights (vm.parameters) are not in the hash. "" until the file is hashed.
 fc_str_t fc_function_get_digest(const fc_function_t *function);
 // Hashes the file of a module that was not hashed when it was loaded (hash_max). One
 // thread at a time may call this, while others use the module. FC_CODE_MODULE_PATH
 // when the file cannot be read or was written to since the module was loaded.
 fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
-// The module's own descriptors, valid as long as the module. If the same
+// Returns the module's own descriptors, valid as long as the module. If the same
 // program loads them with the same path and options (describe_native may
 // differ), the new module has the same digest.
 fc_module_files_t fc_module_get_files(const fc_module_t *module);
@@ -127,10 +127,10 @@ const fc_module_info_t *fc_module_get_info(const fc_module_t *module);
 size_t fc_module_function_count(const fc_module_t *module);
 const fc_function_t *fc_module_function(const fc_module_t *module,
                                         size_t index);
-// The function of exactly this name, compared by bytes; of several, the first of the
-// listing. NULL when there is none.
+// Returns the function of exactly this name, compared by bytes; of several, the first of
+// the listing. NULL when there is none.
 const fc_function_t *fc_module_find(const fc_module_t *module, fc_str_t name);
-// The function whose name is nearest, by the rules of fc_nearest_t; NULL if no
+// Returns the function whose name is nearest, by the rules of fc_nearest_t; NULL if no
 // name is near.
 const fc_function_t *fc_module_nearest(const fc_module_t *module,
                                        fc_str_t name);

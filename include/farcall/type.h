@@ -60,11 +60,11 @@ static inline bool fc_dtype_is_integer(const fc_dtype_info_t *info) {
   return info->class_ >= FC_DTYPE_CLASS_INT &&
          info->class_ <= FC_DTYPE_CLASS_INDEX;
 }
-// An integer or a boolean.
+// True for an integer or a boolean.
 static inline bool fc_dtype_is_whole(const fc_dtype_info_t *info) {
   return info->class_ == FC_DTYPE_CLASS_BOOL || fc_dtype_is_integer(info);
 }
-// An integer whose highest bit is its sign.
+// True for an integer whose highest bit is its sign.
 static inline bool fc_dtype_is_signed(const fc_dtype_info_t *info) {
   return fc_dtype_is_integer(info) && info->class_ != FC_DTYPE_CLASS_UINT;
 }
@@ -280,7 +280,7 @@ static inline const fc_type_t *fc_signature_node(
     const fc_signature_t *signature, uint32_t node) {
   return &signature->nodes[node];
 }
-// The `rank` dims of a tensor; its strides and then its offset follow if
+// Returns the `rank` dims of a tensor; its strides and then its offset follow if
 // FC_TYPE_STRIDED is set.
 static inline const int64_t *fc_signature_dims(const fc_signature_t *signature,
                                                const fc_type_t *type) {
@@ -346,7 +346,7 @@ uint32_t fc_builder_vector(fc_builder_t *builder, fc_dtype_t dtype,
                            int32_t rank, const int64_t *dims);
 uint32_t fc_builder_bytes(fc_builder_t *builder, fc_flavor_t flavor);
 uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text);
-// A node of kind NULL, UNKNOWN, LIST, TUPLE (of flavor TUPLE), DICT or REFARRAY.
+// Adds a node of kind NULL, UNKNOWN, LIST, TUPLE (of flavor TUPLE), DICT or REFARRAY.
 // The last four get children by fc_builder_append, a DICT by fc_builder_append_key.
 // A REFARRAY has rank 0 until fc_builder_dims.
 uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind);
@@ -355,10 +355,10 @@ void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child);
 // fc_signature_build fail with FC_CODE_ABI_METADATA.
 void fc_builder_append_key(fc_builder_t *builder, uint32_t parent, fc_str_t key,
                            uint32_t child);
-// The node itself, for changes that no call above makes (raw_index, flavor,
+// Returns the node itself, for changes that no call above makes (raw_index, flavor,
 // flags, rank). Valid until the next call on the builder; NULL after a failure.
 fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node);
-// The dims of a node, to be read and changed. Valid until the next call on the
+// Returns the dims of a node, to be read and changed. Valid until the next call on the
 // builder; NULL after a failure, or when no node has any dim.
 int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node);
 // Sets the dims of a REFARRAY, or replaces those of a TENSOR. A strided TENSOR keeps

@@ -25,7 +25,7 @@ typedef struct fc_heap_t {
   void (*free)(void *memory);
 } fc_heap_t;
 
-// The process's own functions.
+// Returns the process's own functions.
 fc_heap_t fc_heap_default(void);
 
 #define FC_HEAP_NONE SIZE_MAX

@@ -345,8 +345,8 @@ static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   return fc_vm_verify(instance->own, err);
 }
 
-// The most bytes that a context may hold: the weights that __init packs, and what calls
-// make. The default is half of the memory of this machine, or of its control group.
+// Returns the most bytes that a context may hold: the weights that __init packs, and what
+// calls make. The default is half of the memory of this machine, or of its control group.
 static size_t heap_size(const module_t *m) {
   return m->heap_size ? m->heap_size : (size_t)(fc_quota_memory_here() / 2);
 }

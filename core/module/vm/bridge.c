@@ -140,7 +140,7 @@ typedef struct in_t {
   const fc_signature_t *signature;
 } in_t;
 
-// The type of the value; NULL when the signature does not describe it.
+// Returns the type of the value; NULL when the signature does not describe it.
 static const fc_type_t *type_at(const fc_signature_t *signature,
                                 uint32_t node) {
   return node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node);

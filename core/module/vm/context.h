@@ -83,7 +83,7 @@ fc_status_t fc_vm_call_profiled(fc_vm_context_t *context,
                                 fc_vm_raw_t *results,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-// The number of objects that are alive, without constants.
+// Returns the number of objects that are alive, without constants.
 size_t fc_vm_context_live_objects(const fc_vm_context_t *context);
 
 #endif  // FARCALL_CORE_MODULE_VM_CONTEXT_H_

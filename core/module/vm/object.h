@@ -70,7 +70,7 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap);
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
-// An allocator that calls fc_vm_heap_alloc and fc_vm_heap_free, and keeps the
+// Returns an allocator that calls fc_vm_heap_alloc and fc_vm_heap_free, and keeps the
 // size before each block. Its blocks must not live longer than the heap. Their
 // alignment is at most 64 bytes.
 fc_allocator_t fc_vm_heap_allocator(fc_vm_heap_t *heap);
@@ -120,7 +120,7 @@ static inline bool fc_vm_type_accepts(fc_vm_type_t type,
          object->type == type;
 }
 
-// The name of the object's type, such as "!vm.buffer"; "null" for NULL.
+// Returns the name of the object's type, such as "!vm.buffer"; "null" for NULL.
 const char *fc_vm_object_type_name(const fc_vm_object_t *object);
 
 #endif  // FARCALL_CORE_MODULE_VM_OBJECT_H_

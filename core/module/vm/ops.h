@@ -69,7 +69,7 @@ typedef struct fc_vm_op_t {
   uint32_t effect;  // fc_vm_effect_t, never 0
 } fc_vm_op_t;
 
-// The row of an opcode; NULL when the set has no such opcode.
+// Returns the row of an opcode; NULL when the set has no such opcode.
 const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode);
 static inline bool fc_vm_op_is_terminator(const fc_vm_op_t *op) {
   return op->flow >= FC_VM_FLOW_BRANCH;

@@ -96,7 +96,7 @@ void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size) {
   if (chunk->used == 0 && chunk->previous) stack->current = chunk->previous;
 }
 
-// The offsets of the cells and the refs of a frame.
+// Return the offsets of the cells and the refs of a frame.
 static size_t cells_offset(void) {
   return align16(sizeof(fc_vm_frame_t)) + GAP;
 }

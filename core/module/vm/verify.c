@@ -227,7 +227,7 @@ static fc_status_t check_call(const verifier_t *v,
 // ---------------------------------------------------------------------------
 // Fields
 
-// The size in bytes of a global, by the kind of the register to or from which
+// Returns the size in bytes of a global, by the kind of the register to or from which
 // it is copied.
 static uint32_t global_size(char kind) { return strchr("lLdD", kind) ? 8 : 4; }
 

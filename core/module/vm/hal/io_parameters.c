@@ -159,8 +159,9 @@ static fc_status_t want(const fc_hal_archives_t *archives,
   return FC_OK;
 }
 
-// The work of getting a parameter, for fc_vm_work: the bytes that are used, and the bytes
-// of the index in which it was found. Archives searched before that one are not counted.
+// Returns the work of getting a parameter, for fc_vm_work: the bytes that are used, and
+// the bytes of the index in which it was found. Archives searched before that one are not
+// counted.
 static uint64_t work_of(const wanted_t *wanted) {
   return wanted->size + wanted->archive->file.count * sizeof(fc_parameter_t);
 }

@@ -104,7 +104,7 @@ fc_status_t fc_hal_view_create(fc_hal_buffer_t *buffer, uint32_t element_type,
                                uint32_t encoding, uint32_t rank,
                                const int64_t *dims, fc_hal_view_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
-// The size in bytes of all elements of a view with these dims. Elements narrower
+// Computes the size in bytes of all elements of a view with these dims. Elements narrower
 // than a byte are packed. False on overflow or for a negative dim.
 bool fc_hal_elements_size(uint32_t element_type, uint32_t rank,
                           const int64_t *dims, uint64_t *out_size);
