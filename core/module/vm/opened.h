@@ -47,7 +47,7 @@ typedef struct fc_vm_opened_t {
   _Atomic(bool) lent;    // relaxed; an instance uses `module` as its own
   pthread_mutex_t lock;  // guards `context`; calls hold it if info.serial
   _Atomic(bool) hangs;   // relaxed; __init once reached its deadline
-  fc_vm_context_t *context;  // shared by all instances; NULL: not shared
+  fc_vm_context_t *context;  // shared by all instances; NULL: none (yet)
 } fc_vm_opened_t;
 
 // The instance of one worker.

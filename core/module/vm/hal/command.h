@@ -56,7 +56,7 @@ typedef struct fc_hal_recorded_dispatch_t {
   fc_hal_executable_t *executable;
   int64_t function;
   uint32_t count[3];
-  const fc_hal_binding_t *count_source;  // 3 words, read when it runs; or NULL
+  const fc_hal_binding_t *count_source;  // 3 words in a buffer; NULL: `count`
   const uint32_t *constants;
   uint32_t constant_count;
   const fc_hal_binding_t *bindings;

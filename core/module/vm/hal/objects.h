@@ -33,7 +33,7 @@ typedef struct fc_hal_buffer_t {
   uint8_t *data;
   fc_vm_object_t *owner;       // retained owner of the bytes; NULL: none
   size_t block_size;           // of the root's own memory; 0: it has none
-  struct fc_hal_pool_t *pool;  // of that memory; NULL: from no pool
+  struct fc_hal_pool_t *pool;  // that memory came from it; NULL: from none
   bool guarded;                // that memory ends at an unmapped page
   bool awaited;                // empty until the module asserts a size
 } fc_hal_buffer_t;
