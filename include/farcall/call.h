@@ -153,7 +153,7 @@ fc_status_t fc_state_create(const fc_state_options_t *options,
 void fc_state_destroy(fc_state_t *state);
 // Forgets all values: the next call that uses the state begins with zeros.
 void fc_state_reset(fc_state_t *state);
-// Bytes that the values take, in whole pages.
+// Returns how many bytes the values take, in whole pages.
 uint64_t fc_state_size(const fc_state_t *state);
 // Gets a value, borrowed: its shape and elements stay until the next call that uses the
 // state, or until fc_state_reset. FC_CODE_REFERENCE_UNKNOWN: no value has this name

@@ -50,7 +50,8 @@ typedef struct fc_dtype_info_t {
   fc_dtype_t part;      // of a complex type; else the type itself
 } fc_dtype_info_t;
 
-// Static storage; any value is accepted, an unknown one reads as NONE.
+// Returns the facts about a type, in static storage. Any value is accepted; an unknown
+// one reads as NONE.
 const fc_dtype_info_t *fc_dtype_info(fc_dtype_t dtype);
 static inline size_t fc_dtype_size(fc_dtype_t dtype) {
   return fc_dtype_info(dtype)->size;

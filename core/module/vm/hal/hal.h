@@ -18,7 +18,7 @@ extern const fc_vm_native_module_t fc_vm_hal_inline;
 extern const fc_vm_native_module_t fc_vm_hal_loader;
 extern const fc_vm_native_module_t fc_vm_hal_loader_sandboxed;
 
-// The fc_hal_state_t of a context, for `hal` and `hal_loader`.
+// These make and free the fc_hal_state_t of a context, for `hal` and `hal_loader`.
 fc_status_t fc_hal_state_create(fc_vm_context_t *context, void **out_state,
                                 fc_error_t *err);
 fc_status_t fc_hal_state_create_sandboxed(fc_vm_context_t *context,
