@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Readers that several dialects share: fields of a call's head, and members of other
-// bodies. Loop thread.
+// Readers that several dialects share: they read fields of a request's head. Loop
+// thread.
 #ifndef FARCALL_SERVER_DIALECT_ADMISSION_H_
 #define FARCALL_SERVER_DIALECT_ADMISSION_H_
 

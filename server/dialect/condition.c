@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An event makes its condition hold for a while: long enough that one scrape of
-// Prometheus sees it. A crash holds longer, for people who look after an alert.
+// An event (a refused call, a crash) makes its condition hold for a while: long enough
+// that one scrape of Prometheus sees it. A crash makes it hold longer, so that people
+// who look after an alert still see it.
 #include "dialect/condition.h"
 
 #include <stdio.h>
@@ -52,9 +53,9 @@ void fc_condition_note_reread(fc_server_t *server, fc_reread_file_t file,
 }
 
 // ---------------------------------------------------------------------------
-// Which hold
+// Finding the conditions that hold
 
-// What one condition says. A time of 0 (`at_ns`, `until_ns`) is not known.
+// What is known of one condition. A time of 0 (`at_ns`, `until_ns`) is not known.
 typedef struct found_t {
   bool held;
   uint64_t at_ns;
@@ -267,7 +268,7 @@ fc_held_conditions_t fc_conditions_held(const fc_server_t *server,
 }
 
 // ---------------------------------------------------------------------------
-// Writing
+// Writing conditions
 
 static fc_status_t put_text(fc_sink_t *sink, const char *lead,
                             const char *value, fc_error_t *err) {

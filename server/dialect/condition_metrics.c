@@ -17,9 +17,9 @@ static bool holds(const fc_server_t *server, const fc_generation_t *generation,
   return fc_conditions_held(server, generation) >> condition & 1;
 }
 
-// Does another generation with this label write the line already? The current generation
-// writes it first; among failed files and draining generations, the one with the lowest
-// index does.
+// Is the line with this label and condition written for another generation? Generations
+// may share a label. The line is then written for the current one or, if none is
+// current, for the one with the lowest index.
 static bool has_line(const fc_server_t *server,
                      const fc_generation_t *generation, int condition) {
   const fc_generations_t *all = &server->modules->generations;

@@ -65,7 +65,7 @@ typedef struct fc_server_t {
   fc_sessions_t *sessions;
   fc_blocks_t *blocks;
   fc_log_t *log;
-  const fc_groups_t *groups;       // which limits of modules hold
+  const fc_groups_t *groups;  // which limits of modules the system can enforce
   fc_jail_facts_t *jail;           // which parts of the jail the kernel has
   const fc_tls_counts_t *tls;      // NULL: nothing is counted
   const fc_http2_counts_t *http2;  // NULL: nothing is counted
@@ -79,21 +79,21 @@ typedef struct fc_server_t {
   fc_error_t error;     // for rare errors: clearing one on the stack costs time
   uint64_t started_ns;  // on fc_clock_ns' clock
   uint64_t started_unix_ns;  // the same moment, since 1970
-  uint64_t instance;         // of this run, at random
+  uint64_t instance;  // a random number of this run
   uint64_t id_state;         // request ids and ids of traces are made from this
   fc_owners_t client_calls;  // by client
   fc_owners_t client_connections;  // by address or user
   fc_guesses_t *guesses;           // NULL: nobody has sent a wrong token
-  uint32_t connections;            // that are open
-  uint32_t streams;                // of HTTP/2, beyond one of each connection
-  uint64_t connections_refused;    // something that each needs was short
-  uint32_t connection_max;         // that may be open
+  uint32_t connections;  // that are open now
+  uint32_t streams;  // of HTTP/2, without the first one of each connection
+  uint64_t connections_refused;  // memory, or room in the kernel, was short
+  uint32_t connection_max;  // the most that may be open
   struct fc_watcher_t *watchers;  // requests that wait for a change (watcher.c)
-  fc_ready_facts_t watched;       // when they were told
+  fc_ready_facts_t watched;  // at the time when the watchers were told last
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
   bool leaving;      // /readyz is 503; the server listens until it is draining
-  uint64_t ends_ns;  // of one that is leaving: it ends by then
+  uint64_t ends_ns;  // of a leaving server: it ends by then at the latest
   bool draining;     // nobody can connect; each answer is its connection's last
   // Modules may be added while the server runs (--watch, --watch-interval,
   // --load=demand, admin routes), so it may be ready without any (fc_ready_check).
@@ -122,7 +122,7 @@ typedef struct fc_admission_t {
 // bytes.
 typedef struct fc_sequence_t {
   char name[FC_SEQUENCE_NAME];
-  uint8_t name_size;  // 0: it is part of none
+  uint8_t name_size;  // 0: the call is part of no sequence
   bool starts;
   bool ends;
 } fc_sequence_t;
@@ -135,10 +135,11 @@ typedef struct fc_document_t {
   bool not_modified;   // 304: nothing is written
   bool unavailable;    // 503: the document says why
   bool created;        // 201
-  bool is_page;        // for a browser: the head says what the page may load
-  bool watches;        // nothing is written: it is told now, and of each change
-  bool watches_known;  // of one that watches: what is watched is there
-  const fc_session_t *session;  // that it made; NULL: none
+  bool is_page;  // a page for browsers: the head limits what it may load
+  // Nothing is written now: `tell` writes the state and each change.
+  bool watches;
+  bool watches_known;  // of a request that watches: what it watches exists
+  const fc_session_t *session;  // that the request made; NULL: none
   fc_coding_t coding;
   // Not NULL: nothing is written yet, because the document is written in parts. The
   // caller of `document` destroys them.
@@ -155,7 +156,7 @@ typedef struct fc_problem_t {
   uint64_t step;      // of a call in parts: the one that failed; 0: left out
   fc_str_t request_id;
   fc_str_t name;   // what the client calls its request; "" if it is not known
-  bool is_asking;  // a document was asked for, by a body
+  bool is_asking;  // the request was a POST whose body asks for a document
 } fc_problem_t;
 
 // All functions but those of `worker` are called on the loop's thread.
@@ -221,7 +222,8 @@ struct fc_dialect_t {
   fc_status_t (*peek)(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
                       fc_route_names_t *out_names, bool *out_more,
                       fc_error_t *err);
-  bool names_code;  // errors have their code in Farcall-Error-Code, too
+  // Errors also have their code in the field Farcall-Error-Code.
+  bool names_code;
 };
 
 // The dialects, by the index in routes and calls. The first one answers requests that

@@ -26,7 +26,7 @@ static fc_status_t peek(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
 // ---------------------------------------------------------------------------
 // Calls
 
-// Where the first raw tensor lies in the body, if that is known.
+// Returns where the first raw tensor begins in the body; 0: not known.
 static uint64_t find_raw(const fc_request_t *request) {
   fc_str_t begin = request->begin;
   if (begin.size < FC_MESSAGE_HEAD || begin.data[0]) return 0;
@@ -48,7 +48,7 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
   return fc_admission_body(server, request, out_admission, err);
 }
 
-// The names are those of /v2, so that a sequence may go on there.
+// Sequences have the same names as in /v2, so a client may continue one there.
 static fc_status_t find_sequence(fc_str_t body, uint8_t *bytes,
                                  fc_sequence_t *out, fc_error_t *err) {
   fc_message_sequence_t found;

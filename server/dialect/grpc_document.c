@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gRPC's services say of the server and its models, as /v2 does.
+// The answers of gRPC's services about the server and its models. They say what /v2
+// says.
 #include <stdio.h>
 
 #include "base/proto.h"
@@ -28,7 +29,7 @@ static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
   return FC_OK;
 }
 
-// ModelReadyResponse. A model that is not there is not ready.
+// ModelReadyResponse. A model that does not exist is not ready.
 static fc_status_t write_model_ready(const fc_generation_t *generation,
                                      fc_sink_t *sink, fc_error_t *err) {
   const bool ready =
@@ -37,7 +38,7 @@ static fc_status_t write_model_ready(const fc_generation_t *generation,
   return fc_proto_put_value(sink, 1, ready, err);
 }
 
-// Dims of any size are -1.
+// A dim that may have any size is written as -1.
 static uint64_t dim_of(int64_t dim) {
   return dim < 0 ? UINT64_MAX : (uint64_t)dim;
 }
@@ -91,7 +92,7 @@ static fc_status_t write_tensors(uint32_t number,
   return FC_OK;
 }
 
-// The name of a model, as lists have it.
+// Writes the name of a model as lists show it.
 static fc_status_t write_name(const fc_generation_t *generation,
                               const fc_function_t *function, fc_sink_t *sink,
                               fc_error_t *err) {
@@ -103,7 +104,8 @@ static fc_status_t write_name(const fc_generation_t *generation,
                            err);
 }
 
-// All versions of the model's module, beginning with the one that was asked for.
+// Writes all versions of the model's module, beginning with the requested one. For a
+// generation that is not current, writes only its own.
 static fc_status_t write_versions(const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
   const fc_generation_t *g = generation;
@@ -137,9 +139,10 @@ static fc_status_t write_model(const fc_generation_t *generation,
 }
 
 // ---------------------------------------------------------------------------
-// What clients of Triton ask for
+// Messages that only Triton's clients ask for: configurations and statistics
 
-// Triton's numbers of types; 0: none, as for one that the value says.
+// Triton's number for the type of the tensor. 0: Triton has none, as for ANY, a type
+// that is known only when there is a value.
 static uint64_t type_of(const fc_op_t *op) {
   static const struct {
     const char *name;
@@ -177,7 +180,7 @@ static fc_status_t write_configured(uint32_t number, uint32_t dims_number,
   return FC_OK;
 }
 
-// Writes what `text` has gathered as one field, and gives its memory back.
+// Writes the text that was gathered in `text` as one field, and frees its memory.
 static fc_status_t put_gathered(fc_text_t *text, fc_status_t status,
                                 uint32_t number, fc_sink_t *sink,
                                 fc_error_t *err) {
@@ -197,7 +200,7 @@ static fc_status_t put_sizes(const fc_batch_t *batch, fc_sink_t *sink,
   return fc_proto_put_value(sink, 2, batch->delay_ns / 1000, err);
 }
 
-// ModelConfig. Its length stands in front of it, so it is gathered first.
+// ModelConfig. Its length comes before it, so the message is gathered first.
 static fc_status_t put_config(const fc_generation_t *generation,
                               const fc_function_t *function,
                               const fc_model_t *model, fc_sink_t *sink,
@@ -247,7 +250,7 @@ static fc_status_t put_duration(uint32_t number, uint64_t count, uint64_t ns,
   return fc_proto_put_value(sink, 2, ns, err);
 }
 
-// InferStatistics: all eight, since programs that measure want them.
+// InferStatistics: all eight durations, because measuring programs expect them.
 static fc_status_t put_durations(const fc_function_counts_t *counts,
                                  fc_sink_t *sink, fc_error_t *err) {
   const uint64_t count = counts->succeeded;
@@ -315,7 +318,7 @@ fc_status_t fc_grpc_write_statistics(const fc_server_t *server,
       sink, err);
 }
 
-// The services are those of the server.
+// Reads the service that a health check names, and whether this server has it.
 static fc_status_t find_service(fc_str_t body, fc_str_t *out_name,
                                 bool *out_known, fc_error_t *err) {
   static const char *const kServices[] = {

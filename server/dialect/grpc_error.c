@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors as gRPC tells them, behind the body or in its place.
+// Errors in gRPC's form: field lines after the body, or in place of the body.
 // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 #include "base/proto.h"
 #include "base/utf8.h"
 #include "dialect/grpc.h"
 #include "dialect/grpc_reflection.h"
 
-// What clients should try again is UNAVAILABLE: KServe's try nothing else.
+// Errors after which clients should try again are UNAVAILABLE: KServe's clients try
+// again after no other status.
 static const struct {
   fc_code_t code;
   fc_status_t status;
@@ -54,13 +55,13 @@ static fc_status_t put_base64(fc_sink_t *sink, fc_str_t bytes,
       word = word << 8 | (k < left ? (uint8_t)bytes.data[i + k] : 0);
     }
     for (size_t k = 0; k < 4; k++) out[k] = kDigits[word >> (18 - 6 * k) & 63];
-    // Padding may be left out.
+    // The '=' at the end of base64 may be left out.
     FC_TRY(fc_sink_put(sink, fc_str_make(out, left + 1), err));
   }
   return FC_OK;
 }
 
-// One of google.rpc's messages as an Any.
+// Writes a message of google.rpc as an Any.
 static fc_status_t put_any(fc_sink_t *sink, fc_str_t type, fc_str_t message,
                            fc_error_t *err) {
   FC_TRY(fc_proto_put_head(
@@ -73,7 +74,7 @@ static fc_status_t put_any(fc_sink_t *sink, fc_str_t type, fc_str_t message,
 
 #define GOOGLE "type.googleapis.com/google.rpc."
 
-// The code is an ErrorInfo, the place in the request a BadRequest.
+// Writes the code as an ErrorInfo, and the place in the request as a BadRequest.
 static fc_status_t put_details(const fc_error_t *error, fc_text_t *part,
                                fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_proto_put_text(&part->sink, 1,
@@ -102,7 +103,7 @@ static fc_status_t put_status(const fc_error_t *error, fc_str_t detail,
   return put_details(error, part, sink, err);
 }
 
-// Without memory, the details are left out.
+// The details are left out if memory is short.
 static fc_status_t write_details(const fc_error_t *error, fc_str_t detail,
                                  fc_sink_t *sink, fc_error_t *err) {
   fc_text_t text, part;
@@ -120,8 +121,8 @@ static fc_status_t write_details(const fc_error_t *error, fc_str_t detail,
   return status;
 }
 
-// A text of protobuf is UTF-8, or its whole message does not parse; native code says what
-// it likes.
+// A message of protobuf with a text that is not UTF-8 does not parse. The text of an
+// error may come from native code, which can write any bytes.
 static fc_str_t detail_of(const fc_error_t *error) {
   const fc_str_t detail = fc_str(
       error->code == FC_CODE_INTERNAL ? "internal error" : error->message);

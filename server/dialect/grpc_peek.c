@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of the model in the beginning of a message, compressed or not.
+// Reads the names of the model from the beginning of a message, compressed or not.
 #include "dialect/admission.h"
 #include "dialect/grpc.h"
 #include "marshal/message.h"
 
-// Of a compressed message less is looked at: a hundred bytes can stand for 64 KiB.
+// The most bytes that are read of a compressed message: a hundred bytes may expand to
+// 64 KiB.
 #define PACKED 4096u
 
-// A message that comes compressed: as much of it as may be looked at. `text` holds it.
+// Inflates a compressed message as far as it may be read. `text` holds the bytes.
 static fc_str_t inflate_begin(const fc_request_t *request, fc_str_t packed,
                               fc_text_t *text) {
   const fc_coding_t coding =
       fc_request_coding(request->fields[FC_FIELD_GRPC_ENCODING]);
   if (!coding) return FC_STR("");
-  // It may be cut off or too long; what was inflated before stays.
+  // The message may be cut off or too long; the bytes inflated before that stay in
+  // `text`.
   (void)fc_inflate(coding, packed, PACKED, text, NULL, NULL);
   return fc_text_str(text);
 }
@@ -25,7 +27,7 @@ static fc_status_t too_late(size_t most, fc_error_t *err) {
                  most);
 }
 
-// Reads the names of the message that `begin` is the beginning of, without its head.
+// Reads the names from the beginning of a message, `begin`, after the message's head.
 static fc_status_t read_names(fc_grpc_names_t *read,
                               const fc_request_t *request, fc_text_t *text,
                               fc_message_names_t *out_names, fc_error_t *err) {
@@ -51,7 +53,8 @@ static fc_status_t read_names(fc_grpc_names_t *read,
              : too_late(most, err);
 }
 
-// The names of a compressed message do not outlast `text`.
+// Copies the names to `kept`: those of a compressed message lie in `text`, which is
+// freed.
 static fc_status_t keep(const fc_message_names_t *names,
                         char kept[FC_ROUTE_KEPT], fc_route_names_t *out_names,
                         fc_error_t *err) {

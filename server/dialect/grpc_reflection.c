@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files are kept as scripts/make-descriptors has packed them, and unpacked each time.
+// scripts/make-descriptors has compressed the descriptors; each request inflates them
+// anew.
 // https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
 #include "dialect/grpc_reflection.h"
 
@@ -9,7 +10,7 @@
 #include "base/proto.h"
 #include "grpc_files.inc"
 
-// What a request asks for: its fields, and those of the answer.
+// The field numbers of the requests and of the answers to them.
 enum {
   ASKS_FILE = 3,
   ASKS_SYMBOL,
@@ -34,15 +35,16 @@ typedef struct asked_t {
 
 typedef struct answer_t {
   fc_str_t files;   // a FileDescriptorSet
-  fc_text_t inner;  // the message that says it
+  fc_text_t inner;  // the message inside the answer
 } answer_t;
 
 // ---------------------------------------------------------------------------
-// In each descriptor of ours field 1 is the name; a file's field 2 is its package.
+// Names. In every descriptor field 1 is the name; in a file's descriptor field 2 is the
+// package.
 
 #define BIT(number) (1u << (number))
-// Fields that have what a name may lead to, in a file: messages, enums, services; and in
-// one of these: fields or methods, messages, enums.
+// Fields whose descriptors have names. In a file: messages, enums and services. In a
+// message or service: fields or methods, messages and enums.
 enum {
   IN_FILE = BIT(4) | BIT(5) | BIT(6),
   IN_SCOPE = BIT(2) | BIT(3) | BIT(4),
@@ -60,12 +62,12 @@ static named_t name_of(fc_str_t message, bool is_file) {
       {2, FC_PROTO_TEXT, offsetof(named_t, package)}};
   named_t named = {.name = FC_STR("")};
   if (fc_proto_read(message, kRows, is_file ? 2 : 1, &named, NULL) != FC_OK) {
-    return (named_t){.name = FC_STR("")};  // a range of numbers
+    return (named_t){.name = FC_STR("")};  // no name: it is a range of numbers
   }
   return named;
 }
 
-// The next of these fields; false: there is no more.
+// Finds the next field whose number is in `fields`. False: there is no further one.
 static bool next(fc_proto_t *wire, uint32_t fields, fc_str_t *out_bytes) {
   fc_proto_field_t field;
   bool more;
@@ -89,7 +91,7 @@ static bool find_child(fc_str_t scope, uint32_t fields, fc_str_t name,
   return false;
 }
 
-// Has the file what is called so?
+// Does the file declare the symbol?
 static bool declares(fc_str_t file, fc_str_t symbol) {
   const fc_str_t package = name_of(file, true).package;
   if (symbol.size <= package.size || symbol.data[package.size] != '.' ||
@@ -159,7 +161,8 @@ static fc_status_t say_services(answer_t *answer, fc_sink_t *sink,
   return put_inner(answer, SAYS_SERVICES, sink, err);
 }
 
-// A file; or of a message, that it has no extensions.
+// Writes the file that declares a symbol. For ASKS_EXTENSIONS, writes that the message
+// has no extensions.
 static fc_status_t say_found(answer_t *answer, const asked_t *asked,
                              fc_sink_t *sink, fc_error_t *err) {
   fc_str_t file;

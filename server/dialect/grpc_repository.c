@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gRPC's services say of all models, how they load and unload them, and settings of
-// log and traces: as /v2 does, which has the rules.
+// gRPC: documents about all models, loading and unloading, and the settings of log and
+// traces. The rules are those of /v2 (oip_document.c, oip_act.c, oip_log.c).
 #include <stddef.h>
 
 #include "base/proto.h"
@@ -13,8 +13,8 @@
 #include "module/files.h"
 
 // ---------------------------------------------------------------------------
-// Lists. The answer is one message, whose size stands in front of it: so its parts are
-// gathered before it is sent (exchange/draft.c).
+// Lists. The answer is one message, and its size comes before it. So all parts are
+// gathered before the message is sent (exchange/draft.c).
 
 // ModelIndex: {1 name, 2 version, 3 state, 4 reason}
 static fc_status_t put_index(const fc_str_t texts[4], fc_sink_t *sink,
@@ -30,7 +30,7 @@ static fc_status_t put_index(const fc_str_t texts[4], fc_sink_t *sink,
   return FC_OK;
 }
 
-// parts->flags of the index: only models that are ready are asked for.
+// parts->flags of the index: the request asks only for ready models.
 enum { ASKS_READY = 1 };
 
 static fc_status_t index_module(fc_parts_t *parts,
@@ -153,7 +153,8 @@ fc_status_t fc_grpc_begin_act(const fc_server_t *server,
   return *out_act ? FC_OK : fc_fail_memory(err);
 }
 
-// Field 3 is a map of parameters, all refused but "unload_dependents".
+// Field 3 is a map of parameters. All are refused except "unload_dependents", which is
+// ignored.
 fc_status_t fc_grpc_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   static const fc_proto_row_t kKey = {1, FC_PROTO_TEXT, 0};
   fc_proto_t wire = fc_proto_begin(body);
@@ -182,11 +183,11 @@ fc_status_t fc_grpc_tell_act(const fc_server_t *server, const fc_act_t *act,
 }
 
 // ---------------------------------------------------------------------------
-// Settings: {1 map of names and values}
+// Settings. Field 1 is a map from names to values.
 
 typedef struct setting_t {
   const char *name;
-  fc_str_t value;  // the message that it is
+  fc_str_t value;  // the encoded message of the value
 } setting_t;
 
 static fc_status_t put_setting(const char *name, fc_str_t value,
@@ -199,7 +200,7 @@ static fc_status_t put_setting(const char *name, fc_str_t value,
   return fc_proto_put_bytes(sink, 2, value, err);
 }
 
-// A value is a list of texts.
+// Each value is a message whose field 1 is a list of texts.
 fc_status_t fc_grpc_write_trace(fc_sink_t *sink, fc_error_t *err) {
   static const setting_t kRows[] = {{"trace_level", FC_STR("\x0a\x03OFF")},
                                     {"trace_rate", FC_STR("\x0a\x04"
@@ -219,8 +220,8 @@ typedef struct entry_t {
   fc_str_t name, value;
 } entry_t;
 
-// One setting as a member of JSON. A value is {1 true or false}, {2 a number} or {3 a
-// text}.
+// Writes a setting as a JSON member. The value is one of the fields 1 (true or false),
+// 2 (a number) and 3 (a text).
 static fc_status_t put_member(fc_str_t message, fc_text_t *json,
                               fc_error_t *err) {
   static const fc_proto_row_t kRows[] = {
@@ -244,7 +245,7 @@ static fc_status_t put_member(fc_str_t message, fc_text_t *json,
   return fc_json_write_u64(&json->sink, field.value, err);
 }
 
-// The document that /v2/logging would be sent.
+// Writes the JSON body by which /v2/logging would make the same change.
 static fc_status_t gather(fc_str_t body, fc_text_t *json, fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(body);
   fc_proto_field_t field;

@@ -8,7 +8,7 @@
 #include "marshal/tf_message.h"
 #include "obs/code.h"
 
-// What a call carries from admit to encode: the client named the module alone.
+// The data of a call that admit passes to encode: the client named only the module.
 typedef struct parameters_t {
   bool alone;
 } parameters_t;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorFlow Serving over gRPC: its PredictionService and ModelService (docs/grpc.md), as
-// /v1 is over HTTP (tf.h). Heads, frames and errors are those of grpc.h.
+// TensorFlow Serving over gRPC: its PredictionService and ModelService (docs/grpc.md).
+// They answer what /v1 answers over HTTP (tf.h). Heads of messages and errors are those
+// of grpc.h.
 #ifndef FARCALL_SERVER_DIALECT_GRPC_TF_H_
 #define FARCALL_SERVER_DIALECT_GRPC_TF_H_
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What TensorFlow Serving's services say of a model, as /v1 does (tf_document.c).
+// The answers of TensorFlow Serving's gRPC services about a model. They say what /v1
+// says (tf_document.c).
 #include "base/proto.h"
 #include "dialect/grpc_tf.h"
 #include "dialect/oip.h"
@@ -29,7 +30,8 @@ static fc_status_t put_spec(const fc_generation_t *generation,
 // ---------------------------------------------------------------------------
 // SignatureDef: {1 inputs, 2 outputs, 3 method_name}
 
-// Texts that are one value have no dims here.
+// Returns the dims, and their number in *out_rank; -1: not known. A text is one value:
+// it has no dims.
 static const int64_t *shape_of(const fc_op_t *op, int32_t *out_rank) {
   *out_rank = 0;
   if (op->kind == FC_TYPE_BYTES) return NULL;
@@ -64,7 +66,8 @@ static fc_status_t put_shape(const int64_t *dims, int32_t rank, fc_sink_t *sink,
   return FC_OK;
 }
 
-// Entries of a map: {1 key, 2 TensorInfo{1 name, 2 dtype, 3 tensor_shape}}
+// Entries of the map of inputs or outputs: {1 key, 2 TensorInfo{1 name, 2 dtype, 3
+// tensor_shape}}
 static fc_status_t put_tensors(uint32_t number,
                                const fc_model_tensor_t *tensors, uint32_t count,
                                fc_sink_t *sink, fc_error_t *err) {
@@ -120,8 +123,8 @@ static fc_status_t put_metadata(fc_str_t definition, fc_sink_t *sink,
 
 // ---------------------------------------------------------------------------
 
-// metadata_field must be given, and only 'signature_def' is known, as in TensorFlow
-// Serving.
+// The request must have metadata_field, and its only allowed value is 'signature_def',
+// as in TensorFlow Serving.
 static fc_status_t check_fields(fc_str_t body, fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(body);
   fc_proto_field_t field;

@@ -16,11 +16,11 @@ static fc_status_t grow(fc_carry_t *carry, size_t capacity, fc_error_t *err) {
 
 typedef struct pause_t {
   fc_turn_t *turn;
-  uint64_t next;  // place of the store, before the turn
+  uint64_t next;  // the store's next place before the turn
 } pause_t;
 
-// After a step that took places, the session has all the places that it may have, as
-// after a call. So the turn ends.
+// A turn ends after a step that took places in the session's slab, because the session
+// then has all places that it may have, as after a call.
 static bool is_over(void *context, uint64_t steps) {
   const pause_t *pause = context;
   const fc_turn_t *turn = pause->turn;

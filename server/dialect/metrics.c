@@ -39,8 +39,8 @@ static uint64_t certificate_end(const fc_certificates_t *dates) {
   return is_known && dates->end_s > 0 ? (uint64_t)dates->end_s : 0;
 }
 
-// The kinds of a row. Not a histogram, which has no single value: histograms of functions
-// are rows of kFunctions.
+// The kinds of metrics in metrics.def. Histograms are not among them, because they have
+// no single value; those of functions are rows of kFunctions.
 enum {
   KIND_COUNTER = FC_METRIC_COUNTER,
   KIND_GAUGE = FC_METRIC_GAUGE,
@@ -150,7 +150,7 @@ static uint64_t value_at(const void *numbers, size_t offset) {
 // The output of a document.
 typedef struct text_t {
   fc_sink_t *sink;
-  bool open;  // it is OpenMetrics
+  bool open;  // the format is OpenMetrics
 } text_t;
 
 typedef struct function_row_t function_row_t;
@@ -159,7 +159,8 @@ struct function_row_t {
   fc_status_t (*put)(const function_row_t *row, const fc_labels_t *labels,
                      const fc_series_t *series, const text_t *out,
                      fc_error_t *err);
-  size_t offset;  // of what put_number and put_us write, in the series
+  // The offset in fc_series_t of the number that put_number or put_us writes.
+  size_t offset;
 };
 
 static fc_status_t put_codes(const function_row_t *row,
@@ -196,8 +197,8 @@ static fc_status_t put_share(const function_row_t *row,
                         parts / FC_BATCH_PARTS, out->sink, err);
 }
 
-// Writes the number of executions in classes, by how many calls were computed together.
-// The label `calls` is the largest number of the class.
+// Writes how many executions of batches there were, by the number of calls in the
+// batch. The label `calls` is the largest number in the class.
 static fc_status_t put_executions(const function_row_t *row,
                                   const fc_labels_t *labels,
                                   const fc_series_t *series, const text_t *out,
@@ -276,7 +277,7 @@ static const function_row_t kFunctions[] = {
 };
 
 // ---------------------------------------------------------------------------
-// Triton's names, and its four reasons of failures.
+// Triton's metrics, with its four reasons of failures
 
 static const char *const kReasons[FC_CODE_REASON_COUNT] = {
     "OTHER", "REJECTED", "BACKEND", "CANCELED"};
@@ -494,9 +495,9 @@ static fc_status_t put_module_conditions(fc_parts_t *parts,
   return FC_OK;
 }
 
-// Writes the line of a module. Once FC_LIMIT_METRIC_MODULES lines are written, or if the
-// name is too long, adds the value to the line of the rest instead. Serial numbers of
-// generations are not added, because their sum means nothing.
+// Writes the line of a module. If FC_LIMIT_METRIC_MODULES lines are written already, or
+// the name is too long, the value is added to the line of the rest. Only serial numbers
+// of generations are not added: their sum means nothing.
 static fc_status_t put_module_row(fc_parts_t *parts,
                                   const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
@@ -520,7 +521,8 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   return fc_metrics_put(family->name, family->kind, &labels, value, sink, err);
 }
 
-// parts->pass counts finished passes, so it is the index of the present one.
+// Writes the lines of a module in this pass. parts->pass counts finished passes, so it
+// is the index of the present one.
 static fc_status_t put_module(fc_parts_t *parts,
                               const fc_generation_t *generation,
                               fc_sink_t *sink, fc_error_t *err) {

@@ -49,7 +49,7 @@ typedef struct parameters_t {
   uint8_t body;    // form_t
   uint8_t answer;  // form_t
   bool profiled;   // the document of the answer has a profile
-  bool unsaid;     // no header gave the form of the body: its first bytes may
+  bool unsaid;  // no header gave the form of the body: its first bytes decide
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -59,7 +59,7 @@ static parameters_t parameters_of(const uint8_t *bytes) {
   return parameters;
 }
 
-// ---------------------------------------------------------------------------
+// Decoding and encoding, on a worker
 // The worker
 
 static bool is_packed(uint8_t form) { return form >= FORM_NPY; }
@@ -152,12 +152,12 @@ static const fc_dialect_worker_t kWorker = {
     .decode = decode, .encode = encode, .is_text = is_text, .turn = run_turn};
 
 // ---------------------------------------------------------------------------
-// The head
+// Reading the head of a call
 
-// Means the Content-Type JSON? `curl -d` sends x-www-form-urlencoded and `fetch` with a
-// string sends text/plain; both mean JSON. No Content-Type means JSON too, unless the
-// body's first bytes show another form, which `curl --data-binary @x.npy` needs. This
-// does not open the server to pages of other sites: the Origin rule stops them.
+// Does the Content-Type leave the form of the body open? It does if it is missing, or
+// is x-www-form-urlencoded, which `curl` sends with -d and --data-binary. Then the
+// body's first bytes decide. This does not open the server to pages of other sites: the
+// Origin rule stops them.
 static bool says_nothing(fc_str_t type) {
   return type.size == 0 ||
          fc_str_equal(type, FC_STR("application/x-www-form-urlencoded"));
@@ -257,7 +257,8 @@ static bool wants_timing(const fc_request_t *request) {
                       FC_STR("1"));
 }
 
-// Admits an iteration: a call that is made many times, each step sent when it is made.
+// Admits an iteration: one request that calls a function many times, and is sent each
+// result at once.
 static fc_status_t admit_steps(const fc_server_t *server,
                                const fc_request_t *request, parameters_t *call,
                                fc_admission_t *out_admission, fc_error_t *err) {

@@ -55,11 +55,13 @@ fc_status_t fc_oip_put_name(const fc_generation_t *generation,
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err);
-// Triton's max_batch_size: most rows that one call of a function takes, if each input and
-// output has them in its first dim; then "dims" are without it. 0: they are all dims.
+// Triton's max_batch_size: the most rows that one call of a function takes, if the
+// first dim of each input and output counts rows. "dims" then leave that dim out. 0: it
+// does not count rows, and "dims" have all dims.
 int64_t fc_oip_batch_max(const fc_function_t *function,
                          const fc_model_t *model);
-// Are calls of the function computed together, where fc_oip_batch_max is not 0?
+// For a function whose fc_oip_batch_max is not 0: does the server compute its calls in
+// batches?
 bool fc_oip_joins(const fc_generation_t *generation);
 // Fails with FC_CODE_UNSUPPORTED_TYPE and the reason if the function cannot be a model.
 fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err);

@@ -62,7 +62,7 @@ fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   return fc_oip_read(&reader, body, kRows, FC_ARRAY_COUNT(kRows), &reader, err);
 }
 
-// The act was successful. Clients of this protocol get no more than that.
+// Clients of this protocol expect no more than {} after a success.
 fc_status_t fc_oip_tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   (void)server;

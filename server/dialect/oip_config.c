@@ -7,7 +7,8 @@
 #include "marshal/batch.h"
 #include "modules/policy.h"
 
-// In a configuration BYTES is STRING, and a type that the value says INVALID.
+// Names of types in a configuration: BYTES is STRING; a type that only the value tells
+// is INVALID.
 static const char *type_of(const fc_op_t *op) {
   if (fc_model_is_text(op)) return "STRING";
   return op->dtype == FC_DTYPE_NONE ? "INVALID" : fc_model_datatype(op);

@@ -16,7 +16,7 @@ static const char *const kLevels[] = {
 static const struct {
   const char *name;
   fc_json_token_t token;
-  const char *text;  // of the number or string
+  const char *text;  // of the number or string, as JSON has it
 } kFixed[] = {{"log_file", FC_JSON_STRING, ""},
               {"log_verbose_level", FC_JSON_NUMBER, "0"},
               {"log_format", FC_JSON_STRING, "default"}};

@@ -95,7 +95,8 @@ static fc_status_t read_parameters(void *context, fc_error_t *err) {
                       "text");
 }
 
-// Looks for the word by its rarest letter, because nearly no document has it.
+// Does the document have the key? Searches for the key's rarest letter, because most
+// documents lack it.
 static bool names_sequence(fc_str_t text) {
   static const char kWord[] = "\"sequence_";
   const size_t before = 3, size = sizeof kWord - 1;

@@ -409,7 +409,8 @@ static fc_status_t put_function(fc_parts_t *parts,
 // Sessions
 
 typedef struct operation_t {
-  const char *path;  // behind that of a session; NULL: of the path before
+  // Appended to a session's path; NULL: the path of the row before.
+  const char *path;
   const char *method;
   const char *id;
   const char *summary;

@@ -10,7 +10,7 @@ typedef struct parameter_t {
   fc_route_t route;
   unsigned methods;
   const char *name;
-  const char *values;  // each ended by '|' or the end
+  const char *values;  // each ends with '|' or with the text
 } parameter_t;
 
 // A GET that calls. It is not one of the methods of route.h.

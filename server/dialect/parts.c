@@ -116,8 +116,9 @@ fc_status_t fc_parts_create_of(const fc_server_t *server,
   return FC_OK;
 }
 
-// Returns the generation to write for a listed one: itself, or, if it was current and no
-// longer is, the current one of its key. NULL: there is none any more.
+// Returns the generation to write for a listed one: the same, or, if it was current
+// when listed and is not now, the current one with its key. NULL: there is none any
+// more.
 static fc_generation_t *find(const fc_parts_t *parts,
                              const fc_parts_key_t *key) {
   const fc_generations_t *generations = &parts->server->modules->generations;

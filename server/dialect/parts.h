@@ -62,10 +62,12 @@ struct fc_parts_t {
   const fc_parts_form_t *form;
   uint32_t flags;    // what the request asks for; the form's own
   fc_owner_t owner;  // whose memory the document takes
-  bool any;    // an entry was written; of a held module: one of a function
-  bool alone;  // of one module, which is held to the end
+  // An entry was written; inside a held module: an entry of a function.
+  bool any;
+  bool alone;  // the document is about one module, which is held to the end
   uint8_t step;
-  uint32_t at;  // the key whose entry is next; the one before is being written
+  // The key whose entry is next; the entry before it is being written.
+  uint32_t at;
   uint32_t pass;   // passes through the modules that have ended
   uint32_t shown;  // the form's own: modules that have lines in this pass
   // For the form's use: the sums of the numbers of modules without lines. For conditions,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes RFC 9457 in flat form; `error` repeats `detail` for clients of other protocols.
-// The detail of an internal error is only logged: the client gets the request id, by
-// which the log line can be found.
+// Writes an RFC 9457 problem without nested members; `error` repeats `detail` for
+// clients of other protocols. The detail of an internal error is only logged: the
+// client gets the request id, which finds the log line.
 #include "dialect/problem.h"
 
 #include "json/writer.h"

@@ -143,7 +143,7 @@ fc_status_t fc_query_example(const fc_function_t *function, fc_str_t query,
 }
 
 // ---------------------------------------------------------------------------
-// Conditions
+// Preconditions
 
 // True for a list "*", and if `digest` is in a list of entity tags. Weak tags count only
 // if `weak`.

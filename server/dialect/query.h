@@ -17,8 +17,9 @@ fc_status_t fc_query_document(const fc_request_t *request,
 
 // Checks If-Match and If-None-Match against a digest (RFC 9110 13.1). If a field comes
 // twice, the first counts. FC_CODE_PRECONDITION_FAILED: a precondition does not hold. But
-// if If-None-Match of GET or HEAD does not hold, sets *out_not_modified instead.
-// FC_CODE_NOT_READY: the digest is needed and is "", that is not known yet.
+// If-None-Match of a GET or HEAD does not fail: *out_not_modified is set instead.
+// FC_CODE_NOT_READY: the digest is needed and is "", which means that it is not known
+// yet.
 fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
                            bool *out_not_modified, fc_error_t *err);
 

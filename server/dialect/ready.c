@@ -33,8 +33,8 @@ fc_status_t fc_ready_check(const fc_server_t *server,
                    "end: start the server again");
   }
   const fc_load_counts_t counts = *out_counts = fc_ready_count(server);
-  // If modules may be added later, the server is ready without any, unless one has
-  // failed.
+  // If modules may be added later, the server is ready without any module, unless one
+  // failed to load.
   const bool empty = counts.failed == server->modules->failed_paths;
   if (counts.served == 0 && !(server->may_grow && empty)) {
     return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",

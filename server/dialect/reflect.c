@@ -316,7 +316,7 @@ static fc_status_t begin_module(const fc_server_t *server,
   if (extras.conditions) {
     FC_TRY(fc_json_print(sink, err, ",'conditions':"));
     FC_TRY(fc_conditions_write(server, generation, sink, err));
-    // The name that metrics and the log use.
+    // `label` is the name that metrics and the log use.
     FC_TRY(
         fc_json_print(sink, err, ",'label':'%.*s'", FC_STR_ARG(claim->label)));
     FC_TRY(write_names(server, generation, sink, err));

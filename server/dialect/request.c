@@ -5,8 +5,8 @@ static char lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-// Returns a word that has the bit 0x20 in each of the eight bytes of `text`
-// that is an ASCII letter.
+// Returns 0x20 in each of the eight bytes of `text` that is an ASCII letter, and 0 in
+// the others.
 static uint64_t letters(uint64_t text) {
   const uint64_t ones = 0x0101010101010101u, low = ones * 0x7F;
   const uint64_t folded = (text | ones * 0x20) & low;

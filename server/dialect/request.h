@@ -15,7 +15,8 @@ typedef enum fc_method_t {
   FC_METHOD_POST,
   FC_METHOD_DELETE,
   FC_METHOD_PUT,
-  FC_METHOD_SOURCE,  // GET that calls, where query parameters are checked
+  // A GET that is a call: in checks of query parameters.
+  FC_METHOD_SOURCE,
 } fc_method_t;
 
 typedef enum fc_request_field_t {
@@ -36,7 +37,7 @@ typedef struct fc_request_t {
   fc_str_t path;       // of the target, still percent-encoded; "*" is possible
   fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
-  bool has_trailers;  // the answer may have fields behind its body
+  bool has_trailers;  // the answer may have fields after its body
   // The bytes of the body received so far, if its beginning names the model
   // (FC_ROUTE_PEEK).
   fc_str_t begin;
@@ -66,7 +67,8 @@ fc_coding_t fc_request_answer_coding(fc_str_t accept);
 // Is the request gRPC? Its body is a series of messages, each after a head of
 // FC_MESSAGE_HEAD bytes.
 bool fc_request_is_grpc(const fc_request_t *request);
-#define FC_MESSAGE_HEAD 5  // whether it is compressed, and its size
+// One byte that says whether the message is compressed, and four bytes for its size.
+#define FC_MESSAGE_HEAD 5
 uint32_t fc_message_size(fc_str_t head);
 // Returns the first value of `key` in a query string ("a=1&b=2"), undecoded; data is NULL
 // if the key is missing.

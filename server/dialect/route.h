@@ -11,7 +11,8 @@
 enum {
   FC_ROUTE_GET = 1 << 0,   // GET and HEAD: a document
   FC_ROUTE_CALL = 1 << 1,  // POST: a call of the function that the path names
-  FC_ROUTE_POST = 1 << 2,  // POST: a document, as the body asks for it
+  // POST: the answer is the document that the body asks for.
+  FC_ROUTE_POST = 1 << 2,
   // POST: changes what is served. The path may name a module that does not exist yet.
   FC_ROUTE_ACT = 1 << 3,
   // With FC_ROUTE_POST: the body may change the server. So a request with a body is
@@ -20,13 +21,13 @@ enum {
   FC_ROUTE_DELETE = 1 << 5,  // DELETE: ends or removes what the path names
   // About sessions: the dialect gets the client.
   FC_ROUTE_STATE = 1 << 6,
-  FC_ROUTE_PUT = 1 << 7,  // PUT: the body is what the path names from then on
+  FC_ROUTE_PUT = 1 << 7,  // PUT: stores the body under the name in the path
   // The beginning of the body names the model, not the path.
   FC_ROUTE_PEEK = 1 << 8,
   FC_ROUTE_ANY_MODEL = 1 << 9,  // with PEEK: the model need not exist
   FC_ROUTE_STREAM =
       1 << 10,  // the body is a stream of messages, each a request
-  FC_ROUTE_ALL_MODELS = 1 << 11,  // with PEEK: the empty name is of all models
+  FC_ROUTE_ALL_MODELS = 1 << 11,  // with PEEK: an empty name means all models
   // The bits that stand for methods of a path.
   FC_ROUTE_METHODS = (FC_ROUTE_PEEK - 1) & ~FC_ROUTE_STATE,
 };
@@ -47,8 +48,8 @@ typedef struct fc_route_row_t {
 
 typedef struct fc_dialect_t fc_dialect_t;  // dialect/dialect.h
 
-// The routes of a server: first the rows of route.def, by fc_route_t, then optional
-// others.
+// The routes of a server: first the rows of route.def, by fc_route_t, then those that
+// tests add.
 typedef struct fc_routes_t {
   const fc_route_row_t *rows;
   uint32_t count;
@@ -74,10 +75,10 @@ typedef struct fc_place_t {
   fc_route_t route;
   uint32_t module;    // index of its generation; FC_ROUTE_NO_INDEX: none
   uint32_t function;  // index in the module's listing
-  bool may_profile;   // so may this client; said at FC_ROUTE_INFO alone
-  bool peeks;  // nothing is known of the model yet: more of the body must come
-  // For FC_ROUTE_STATE: the client; whether only this client may name a session that it
-  // makes; the sessions that end with the connection; and the session that the path
+  bool may_profile;  // the client may profile calls; set for FC_ROUTE_INFO only
+  bool peeks;  // the model is not known yet: more of the body is needed
+  // For FC_ROUTE_STATE: whether only this client may name a session that it makes; the
+  // client; the sessions that end with the connection; and the session that the path
   // names, or NULL.
   bool owns;
   fc_owner_t owner;
@@ -101,15 +102,15 @@ typedef struct fc_route_names_t {
   fc_str_t session;
   fc_str_t value;
 } fc_route_names_t;
-#define FC_ROUTE_KEPT 512  // bytes of names that stand in no path
+#define FC_ROUTE_KEPT 512  // bytes for the names that a body has
 
 // Returns the model that a message about an act names. Triton's message has the name of a
 // repository and then the model's; KServe's has only the model's.
 static inline fc_str_t fc_route_act_name(const fc_route_names_t *names) {
   return names->version.size ? names->version : names->model;
 }
-// Is the request, of a row with FC_ROUTE_ADMIN, a message that changes nothing, as far as
-// known yet?
+// For a row with FC_ROUTE_ADMIN: does the request change nothing, as far as is known
+// yet?
 bool fc_route_asks_only(const fc_routes_t *routes, fc_route_t route,
                         const fc_request_t *request);
 

@@ -18,7 +18,8 @@
 #include "pool/process_host.h"
 
 #define MS_NS 1000000u
-// A session lives at most a year without a call.
+// The most sessions in one list. The longest time that a session may live without a
+// call: a year.
 #define LISTED_MAX 1000
 #define TTL_MS_MAX (366ull * 24 * 3600 * 1000)
 
@@ -102,7 +103,7 @@ static fc_status_t tell_session(const asked_t *asked, fc_session_t *session) {
 }
 
 // ---------------------------------------------------------------------------
-// Making
+// Making a session
 
 typedef struct body_t {
   fc_json_reader_t reader;
@@ -291,7 +292,7 @@ static fc_status_t make_session(const asked_t *asked) {
 }
 
 // ---------------------------------------------------------------------------
-// Of one session
+// One session: showing, forking, resetting and ending it
 
 // Is no call of the session running or queued? The operations here would overtake it.
 static fc_status_t check_idle(const asked_t *asked) {
@@ -399,7 +400,7 @@ static fc_status_t remove_value(const asked_t *asked) {
 }
 
 // ---------------------------------------------------------------------------
-// Calls of no function
+// Orders: calls that run no function, but read or write values
 
 bool fc_state_imports(const fc_request_t *request) {
   return fc_request_same_text(request->fields[FC_FIELD_CONTENT_TYPE],
