@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One epoll watches everything that is waited for. A file is watched for one event at a
-// time (EPOLLONESHOT). So a file that has hung up causes no further events until somebody
+// One epoll instance watches all files. Each file is watched for one event at a time
+// (EPOLLONESHOT). So a file that has hung up causes no further events until somebody
 // waits for it again.
 #include "control/nursery.h"
 
@@ -14,7 +14,8 @@
 #include "control/signals.h"
 
 #define EVENTS 16
-#define RETRY_NS 1000000000u  // until the kernel is asked again for room
+// How long until the kernel is asked again for room.
+#define RETRY_NS 1000000000u
 
 // ---------------------------------------------------------------------------
 // The queues
@@ -141,7 +142,7 @@ static int timeout_ms(const fc_nursery_t *nursery) {
 }
 
 // ---------------------------------------------------------------------------
-// The thread
+// The nursery's thread
 
 // Takes the next order; NULL: there is none, or the thread must stop (*out_stop).
 static fc_order_t *take_order(fc_nursery_t *nursery, bool *out_stop) {

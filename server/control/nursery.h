@@ -87,9 +87,9 @@ bool fc_nursery_collect(fc_nursery_t *nursery, unsigned most);
 // Makes the loop call the order's `done`. The loop need not have given the order.
 void fc_nursery_reply(fc_nursery_t *nursery, fc_order_t *order);
 // Calls wait->on once, when the file can be read, but not before `due_ns` (fc_clock_ns;
-// 0: now). Without a file, calls it at `due_ns`. A wait that waits already gets the new
-// time. False: the kernel has no room to watch the file. With a `due_ns` the result is
-// true, and the nursery tries until there is room.
+// 0: now). Without a file, calls it at `due_ns`. If `wait` waits already, only its time
+// is changed. False: the kernel has no room to watch the file. With a `due_ns` the
+// result is always true, and the nursery tries again until there is room.
 bool fc_nursery_wait(fc_nursery_t *nursery, fc_vigil_t *wait, uint64_t due_ns);
 // Call this before the file is closed: `on` is not called any more.
 void fc_nursery_forget(fc_nursery_t *nursery, fc_vigil_t *wait);

@@ -5,7 +5,7 @@
 
 #include "farcall/base.h"
 
-// The jail refuses a system call by SIGSYS (jail/stop.c).
+// SIGSYS is one of them: the jail refuses a system call by it (jail/stop.c).
 static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                               SIGABRT, SIGTRAP, SIGSYS};
 

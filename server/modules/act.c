@@ -50,7 +50,7 @@ void fc_act_release(fc_modules_t *modules, fc_act_t *act) {
 }
 
 // ---------------------------------------------------------------------------
-// The end
+// Ending an act
 
 static void tell(fc_modules_t *modules, fc_act_t *act) {
   const bool all = act->name.size == 0;
@@ -159,7 +159,7 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
 }
 
 // ---------------------------------------------------------------------------
-// What is to be done
+// Listings
 
 // fc_scan lists everything that is no directory as a file, even if nothing is there. So a
 // PATH that was a directory and is now listed as a file counts as a failure: otherwise
@@ -283,7 +283,7 @@ void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *load) {
 }
 
 // ---------------------------------------------------------------------------
-// The beginning
+// Beginning an act
 
 // Do two acts name the same module? Versions are ignored.
 static bool same_module(fc_str_t a, fc_str_t b) {

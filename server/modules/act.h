@@ -32,7 +32,7 @@ typedef enum fc_act_kind_t {
 } fc_act_kind_t;
 
 struct fc_act_t {
-  // The next act that is in progress, or the next that waits.
+  // The next act in one of the lists `acts` and `waiting` of fc_modules_t.
   struct fc_act_t *next;
   uint64_t serial;  // counts acts, from 1; 0: not begun, and not waiting
   uint8_t kind;     // fc_act_kind_t
@@ -62,9 +62,9 @@ struct fc_act_t {
   // Modules that were entered as DESCRIBED, and are loaded on request.
   uint32_t described;
   uint32_t unchanged;
-  uint32_t unloaded;  // of ROLLBACK 1 if it unloads `previous`
+  uint32_t unloaded;  // of a ROLLBACK: 1 if it unloads `previous`
   uint32_t failed;
-  uint32_t told;  // failures that `error` tells of, of an act on all modules
+  uint32_t told;  // how many failures `error` names, for an act on all modules
   // Of PROMOTE and ROLLBACK:
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone
   // The version that the name or alias is to lead to; "" for a PROMOTE means the highest.
@@ -87,7 +87,7 @@ struct fc_act_t {
   void (*on_ended)(void *context, fc_act_t *act);
   void *context;
   fc_str_t name;  // of the module, or NAME@VERSION; "": all modules
-  fc_str_t by;    // who asks, for the log
+  fc_str_t by;    // who asked for the act, for the log
   char text[];
 };
 
@@ -120,7 +120,7 @@ void fc_modules_reload(fc_modules_t *modules, const char *by);
 void fc_modules_follow(fc_modules_t *modules);
 
 // ---------------------------------------------------------------------------
-// Between the files of modules
+// Functions that the module files call among themselves
 
 // Handles the listing of a PATH, also a failed one; takes ownership of the load. NULL: no
 // PATH was listed. This ends the start if it waits for nothing, for example without
@@ -174,8 +174,8 @@ void fc_acts_go_on(fc_modules_t *modules);
 // *at; it does nothing if *at is NULL.
 void fc_acts_put_away(fc_modules_t *modules, const fc_generation_t *generation);
 void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at);
-// modules.c: begins to load a file, beside the generation of its version, if there is
-// one.
+// modules.c: begins to load a file. If a generation of its version exists, a second one
+// is made beside it.
 fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_act_t *act, fc_error_t *err);
 // Enters a file as DESCRIBED, to be loaded on request.
@@ -188,7 +188,8 @@ fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
                                   const fc_listed_t *file, uint32_t origin,
                                   const fc_generation_t *other,
                                   fc_error_t *out_why, fc_error_t *err);
-// Enters a file as failed because it was rolled back; `why` says so.
+// Enters a file as failed because it was rolled back. `why` is the error that says
+// this.
 fc_status_t fc_modules_enter_refused(fc_modules_t *modules,
                                      const fc_listed_t *file, uint32_t origin,
                                      const fc_act_t *act, const fc_error_t *why,

@@ -19,7 +19,7 @@ static void raise_event(fc_modules_t *modules, fc_generation_t *generation,
 }
 
 // ---------------------------------------------------------------------------
-// Into the pool
+// Hosting: the pool makes the first worker
 
 static void host(fc_modules_t *modules, fc_generation_t *generation,
                  const fc_error_t *none) {
@@ -196,7 +196,7 @@ static void lighten(fc_modules_t *modules, fc_generation_t *generation,
 }
 
 // ---------------------------------------------------------------------------
-// And away
+// Leaving: generations that drain, are unloaded or removed
 
 static void abandon(fc_modules_t *modules, fc_generation_t *generation,
                     const fc_error_t *none) {

@@ -162,7 +162,7 @@ void fc_claim_leave(fc_generations_t *generations,
 }
 
 // ---------------------------------------------------------------------------
-// Who is found by a name
+// Finding the generation of a name
 
 fc_generation_t *fc_generations_find(const fc_generations_t *generations,
                                      fc_str_t name) {

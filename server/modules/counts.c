@@ -107,7 +107,8 @@ uint64_t fc_counts_names(const fc_module_t *module) {
     for (size_t k = 0; k < name.size; k++) {
       hash = (hash ^ (uint8_t)name.data[k]) * 1099511628211u;
     }
-    hash = (hash ^ 256u) * 1099511628211u;  // the end of a name
+    // A byte that no name has, as an end mark.
+    hash = (hash ^ 256u) * 1099511628211u;
   }
   return hash;
 }

@@ -11,7 +11,7 @@
 #include "obs/metrics.h"
 #include "pool/slot.h"
 
-// Place in `answers` of requests whose client left before the answer.
+// The index in `answers` for requests whose client left before the answer.
 #define FC_SERIES_LEFT FC_CODE_COUNT
 
 // Divisible by every number of calls up to FC_BATCH_CALLS.
@@ -23,7 +23,7 @@ typedef struct fc_series_t {
   // Requests that only check their arguments do not count.
   uint64_t answers[FC_CODE_COUNT + 1];
   uint64_t received;  // bytes of the bodies of all these requests that arrived
-  uint64_t sent;      // and of their answers
+  uint64_t sent;      // bytes of the bodies of their answers
   // For calls with results. `joined`: calls that were computed in a batch. `executions`:
   // how often the function was called, by the size of the batch; each call adds its
   // share, in parts of FC_BATCH_PARTS. `padding`: the share of rows that no client sent.
@@ -41,11 +41,12 @@ typedef struct fc_series_t {
   fc_exemplar_t *exemplars;
 } fc_series_t;
 
-// Sizes of batches, in rows, that are told apart: those that a function had first.
+// The most sizes of batches, in rows, that a function counts separately: the first that
+// occur.
 #define FC_COUNTS_SIZES 16
 
-// Of what a function was called for with so many rows: how often, in parts of
-// FC_BATCH_PARTS, and what that took.
+// The executions of a function with one number of rows: how many there were, in parts
+// of FC_BATCH_PARTS, and how long they took.
 typedef struct fc_size_counts_t {
   uint64_t rows;
   uint64_t executions;
@@ -54,13 +55,13 @@ typedef struct fc_size_counts_t {
   uint64_t encode_ns;
 } fc_size_counts_t;
 
-// How many calls of one function succeeded or failed, and their times. A call counts
-// after it was admitted, even if its deadline passes in the queue or no worker can run
-// it. Calls that only check their arguments do not count.
+// How many calls of one function succeeded or failed, and how long they took. A call
+// counts once it was admitted, even if its deadline passes in the queue or no worker
+// can run it. Calls that only check their arguments do not count.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
   uint64_t executions;  // in parts of FC_BATCH_PARTS
-  uint64_t rows;        // likewise; a call without has one
+  uint64_t rows;        // in parts, too; a call without rows counts as one row
   uint64_t failed;
   // Sums over these calls: from the first byte of the request to the call's end.
   uint64_t success_ns;
@@ -91,12 +92,12 @@ fc_series_t *fc_series_take(fc_all_series_t *all, fc_allocator_t allocator,
 // Notes a call with its time as an exemplar, if the call belongs to a sampled trace.
 void fc_series_note_trace(fc_series_t *series, fc_allocator_t allocator,
                           const fc_trace_t *trace, uint64_t spent_ns);
-// Counts the share of a call with results in what it was computed with.
+// Counts a call with results as its share of the batch in which it was computed.
 void fc_counts_note_size(fc_function_counts_t *counts, fc_allocator_t allocator,
                          const fc_batched_t *batch,
                          const uint64_t spent_ns[FC_STAGE_COUNT]);
-// The next of the sizes, by their rows, whole executions in place of parts; *size is
-// zeroed before the first. False: there is none.
+// Sets *size to the size with the next larger number of rows; its executions are whole
+// numbers. *size must be zeroed before the first call. False: there is no larger one.
 bool fc_counts_next_size(const fc_function_counts_t *counts,
                          fc_size_counts_t *size);
 // Releases the series of `count` functions; their counts for /v2 stay.

@@ -136,8 +136,8 @@ static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
   if (twin) twin->settled = act->serial;
 }
 
-// The file is the same as when the generation was loaded, so the error of a version in
-// between is out of date.
+// The file has the mark with which the generation was loaded, so an error of a version
+// in between is out of date.
 static void keep(fc_act_t *act, fc_generation_t *generation) {
   act->unchanged++;
   fc_error_reset(&generation->error);
@@ -275,13 +275,14 @@ static void note_listed(fc_modules_t *modules, const fc_act_t *act,
 }
 
 // ---------------------------------------------------------------------------
-// All modules, in steps: each step goes through all listed files, or all generations
+// Deciding about all modules. Each step goes through all listed files, or all
+// generations.
 
 typedef enum step_t {
-  STEP_NOTE,      // which generations have files
-  STEP_CONSIDER,  // what becomes of each file
-  STEP_UNLOAD,    // what no file was listed for
-  STEP_LEAVE_OUT  // last: it must be known which other versions there are
+  STEP_NOTE,      // notes which generations have a file
+  STEP_CONSIDER,  // decides about each listed file
+  STEP_UNLOAD,    // unloads modules for which no file was listed
+  STEP_LEAVE_OUT  // last, because it depends on the other versions
 } step_t;
 
 static void begin_step(fc_act_t *act, step_t step) {
@@ -371,7 +372,7 @@ void fc_acts_go_on(fc_modules_t *modules) {
 }
 
 // ---------------------------------------------------------------------------
-// One module
+// Deciding about one module
 
 // Is this a file of the module that the act names, "name" or "name@version"?
 static bool is_named(const fc_act_t *act, fc_str_t path, fc_str_t *out_name,

@@ -13,7 +13,7 @@
 #include "modules/rollback.h"
 
 // ---------------------------------------------------------------------------
-// Who waits
+// Waiters
 
 static fc_waiter_t **list_of(fc_modules_t *modules, const fc_waiter_t *waiter) {
   return waiter->state == FC_WAITER_WAITS ? &modules->waiters : &modules->woken;
@@ -116,8 +116,8 @@ static void expire_waiters(fc_modules_t *modules, uint64_t now_ns) {
 }
 
 // ---------------------------------------------------------------------------
-// Descriptions. A few are kept, because a request looks up its module twice: once to
-// resolve its path, and once to answer.
+// Descriptions. A few are kept, because a request looks up its module twice: to resolve
+// its path, and to answer.
 
 static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   fc_generation_t *generation =
@@ -150,8 +150,8 @@ static void keep_description(fc_modules_t *modules,
   }
 }
 
-// The signatures are no longer needed: the generation drains, failed, or has them
-// already.
+// Releases signatures that are no longer needed, because the generation drains, failed,
+// or has them already.
 static void drop_description(fc_modules_t *modules,
                              fc_generation_t *generation) {
   fc_demand_wake(modules, generation);
@@ -196,11 +196,12 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 }
 
 // ---------------------------------------------------------------------------
-// Room
+// Making room
 
-// May this generation be unloaded to make room for `beside` (NULL: for no particular
-// one)? Not while a request holds it; not if it is pinned or could not be loaded again;
-// and not if it has the key of `beside`, because it serves until `beside` is ready.
+// May this generation be unloaded to make room? Not while a request holds it, if it is
+// pinned, or if it could not be loaded again. Not if it has the key of `beside` either,
+// because it serves until `beside` is ready. `beside` is NULL if the room is for no
+// particular generation.
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
   return generation->holds == 0 && !generation->policy->pin &&
@@ -389,7 +390,7 @@ void fc_demand_stop(fc_modules_t *modules) {
 }
 
 // ---------------------------------------------------------------------------
-// Time
+// Measuring and unloading by time
 
 // Measures the memory of a generation, and counts at least `least` bytes, because a
 // process takes less before its first call than after it. The memory besides the file

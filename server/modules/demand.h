@@ -17,8 +17,8 @@
 
 #include "modules/modules.h"
 
-// Something that waits for a generation. Its owner holds the generation meanwhile, so
-// that it stays. Zeroed: does not wait.
+// A wait for a generation. The owner of the struct holds the generation meanwhile, so
+// that the generation is not removed. Zeroed: does not wait.
 typedef struct fc_waiter_t {
   struct fc_waiter_t *next;
   struct fc_waiter_t *previous;
@@ -57,7 +57,7 @@ uint64_t fc_demand_due_ns(const fc_modules_t *modules);
 void fc_demand_expire(fc_modules_t *modules, uint64_t now_ns);
 
 // ---------------------------------------------------------------------------
-// Between the files of modules
+// Functions that the module files call among themselves
 
 // Opens the file of a LOADING or DESCRIBED generation as soon as there is room for it,
 // unloading other modules if necessary. `act`, which may be NULL, waits for it.
@@ -68,9 +68,9 @@ fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
 // Opens the files for which there is room now, and calls on_woken of up to FC_LIMIT_WAKES
 // waiters. True: more waiters must be called.
 bool fc_demand_go_on(fc_modules_t *modules);
-// Call it when the generation's signatures are known, when it can be called, has failed
-// or drains, and when there was no memory to read it. Wakes its waiters that have what
-// they wait for; wakes all of them if it cannot come any more or memory was lacking.
+// Call it when the generation's signatures are known, when it can be called, fails or
+// drains, and when memory to read it was short. Wakes the waiters whose wait has been
+// fulfilled; wakes all of them if it cannot be fulfilled any more, or memory was short.
 void fc_demand_wake(fc_modules_t *modules, fc_generation_t *generation);
 // Call it when the generation can be called: measures its memory, and if all modules take
 // too much, unloads the least recently used ones.

@@ -215,7 +215,7 @@ void fc_generations_note_failure(fc_generations_t *generations,
   fc_module_release(generation->module);
   generation->module = NULL;
   if (generation->claim.current) return;
-  // If there is no memory, it is not found by its path, and the next act removes it.
+  // If there is no memory, it cannot be found by its path, and the next act removes it.
   const fc_status_t status = fc_name_table_put(
       &generations->twins, generation->file.path, generation->index, NULL);
   (void)status;

@@ -72,12 +72,13 @@ typedef struct fc_generation_loading_t {
 
 // What the generation may roll back to. Written only by rollback.c, except `goes_back`.
 typedef struct fc_generation_fallback_t {
-  fc_module_t *module;  // served the key before, may serve again; NULL: none
-  uint64_t mark;        // of the file of `module`
+  // The module that served the key before and may serve it again; NULL: none.
+  fc_module_t *module;
+  uint64_t mark;        // of the file of `module`, as in fc_listed_t
   uint64_t size;
   bool in_process;  // where `module` ran
-  bool goes_back;   // to `module`, or to a lower version, if it crashes
-  bool succeeds;    // when it was entered, a lower version of its name served
+  bool goes_back;   // rolls back, to `module` or a lower version, if it crashes
+  bool succeeds;    // a lower version of its name served when it was entered
   bool
       fileless;  // it was brought back: in the place of its file is a refused one
   uint64_t since_ns;  // when this generation's file began to serve
@@ -95,14 +96,14 @@ typedef struct fc_generation_t {
   // because a file for threads is opened differently.
   bool in_process;
   uint32_t
-      holds;  // by calls, and by all else that needs the generation to stay
+      holds;  // by calls, and by whatever else needs the generation
   uint64_t bytes;    // what it takes of --module-memory (demand.h), bytes
-  uint64_t used_ns;  // when it was last asked for
+  uint64_t used_ns;  // when it was last requested
   // The neighbours among the READY generations, by used_ns.
   struct fc_generation_t *older;
   struct fc_generation_t *newer;
   uint64_t listed;   // serial of the last act whose listings have its file
-  uint64_t settled;  // serial of the last act that has decided about it
+  uint64_t settled;  // serial of the last act that has decided about the file
   fc_generation_file_t file;
   fc_generation_claim_t claim;
   fc_generation_loading_t loading;
@@ -129,7 +130,7 @@ typedef struct fc_generation_t {
   // Counts by the function's index; NULL before the first call was counted.
   fc_function_counts_t *counts;
   size_t count_size;     // of `counts`
-  uint64_t count_names;  // fc_counts_names of the module they are of
+  uint64_t count_names;  // fc_counts_names of the module that the counts are of
   char text[];           // the path, and the key
 } fc_generation_t;
 
@@ -253,8 +254,8 @@ fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function);
 
-// Returns the same without making any, and perhaps without a series; NULL if no call of
-// the generation was counted.
+// Returns the same counts, or NULL if no call of the generation was counted. Makes
+// none; the counts may lack a series.
 static inline const fc_function_counts_t *fc_generation_counts(
     const fc_generation_t *generation, size_t function) {
   return function < generation->count_size ? &generation->counts[function]

@@ -25,7 +25,8 @@ struct fc_loader_t {
   fc_loader_options_t options;
   pthread_t thread;
   bool has_thread;
-  fc_folders_t *folders;  // by position of the PATH; the loader's thread's
+  // By the PATH's position; used only on the loader's thread.
+  fc_folders_t *folders;
   size_t folder_count;
   pthread_cond_t bell;
   pthread_mutex_t lock;
@@ -53,7 +54,7 @@ static fc_load_t *pop(load_list_t *list) {
 }
 
 // ---------------------------------------------------------------------------
-// On the loader's thread
+// The loader's thread
 
 #define SETTINGS_MAX 4
 
@@ -227,7 +228,7 @@ static void *loader_main(void *context) {
 }
 
 // ---------------------------------------------------------------------------
-// On the loop's
+// The loop's thread
 
 fc_status_t fc_loader_create(const fc_loader_options_t *options,
                              fc_loader_t **out_loader, fc_error_t *err) {
@@ -286,7 +287,7 @@ void fc_loader_destroy(fc_loader_t *loader) {
   fc_free(loader->options.allocator, loader);
 }
 
-// Copies the text to *at, moves *at behind the copy, and returns the copy.
+// Copies the text to *at, moves *at past the copy, and returns the copy.
 static fc_str_t keep(char **at, fc_str_t text) {
   const fc_str_t kept = fc_str_make(*at, text.size);
   if (text.size) memcpy(*at, text.data, text.size);

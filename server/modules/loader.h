@@ -38,16 +38,16 @@ typedef struct fc_load_t {
   // For FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the outcome; code that takes ownership sets
   // NULL here. For FC_LOAD_HASH: the module to hash, held meanwhile.
   fc_module_t *module;
-  int watch;            // of FC_LOAD_SCAN, as fc_scan takes it
+  int watch;            // of FC_LOAD_SCAN: inotify's descriptor, as for fc_scan
   uint8_t isolation;    // of FC_LOAD_OPEN
-  char heap[24];        // of FC_LOAD_OPEN, as vm.heap says it
+  char heap[24];        // of FC_LOAD_OPEN: the value of vm.heap
   fc_str_t parameters;  // of FC_LOAD_OPEN, in `text`; "": none
-  fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
+  fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`: as for fc_proof_read
   fc_str_t path;        // in `text`; of FC_LOAD_SAVE: the directory
   // In `text`. For FC_LOAD_SAVE: the text to write; for FC_LOAD_SCAN: the files of tests;
   // for FC_LOAD_OPEN: the parameters.
   fc_str_t bytes;
-  fc_proof_t proof;  // of FC_LOAD_OPEN; who takes it over leaves it zeroed
+  fc_proof_t proof;  // of FC_LOAD_OPEN; code that takes ownership zeroes it
   char text[];
 } fc_load_t;
 

@@ -36,18 +36,20 @@ typedef struct fc_modules_options_t {
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
   fc_pool_t *pool;
-  uint8_t dialect;    // of calls that generations are tried with
-  uint64_t body_max;  // bytes that the body of such a call may have
+  uint8_t dialect;    // of the calls of trials
+  uint64_t body_max;  // the most bytes of such a call's body
   fc_log_t *log;
-  bool demand;  // modules are loaded when they are asked for, not at the start
-  uint64_t heap;  // bytes that each .vmfb may hold, if its policy does not say
+  bool demand;  // modules are loaded when they are requested, not at the start
+  // Bytes that each .vmfb may hold, unless its policy has its own limit.
+  uint64_t heap;
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
   // A module that is not requested for this time is unloaded, unless it is in use or
   // pinned, or its file is gone (may_go in demand.c); 0: never.
   uint64_t idle_ms;
   uint32_t series;     // functions with series of their own (counts.h)
-  fc_str_t state_dir;  // where decisions are remembered; "": nowhere
-  const fc_module_policies_t *policies;  // what holds for single modules
+  // The directory that keeps decisions (--state-dir); "": none.
+  fc_str_t state_dir;
+  const fc_module_policies_t *policies;  // the options of single modules
 } fc_modules_options_t;
 
 typedef struct fc_act_t fc_act_t;  // modules/act.h
@@ -72,8 +74,9 @@ typedef struct fc_put_away_t {
   char text[];
 } fc_put_away_t;
 
-// A DESCRIBED generation whose signatures were read. `serial` shows whether the index
-// still means that generation.
+// A DESCRIBED generation whose signatures were read. A few of these are kept, and the
+// oldest is dropped (demand.c). `serial` shows whether the index still means that
+// generation.
 typedef struct fc_described_t {
   uint32_t index;
   uint64_t serial;
@@ -97,8 +100,9 @@ typedef struct fc_modules_t {
   fc_start_path_t *paths;
   uint32_t path_count;
   fc_act_t *acts;      // in progress
-  fc_act_t *deciding;  // the one that has files to look at yet; NULL: none
-  uint64_t looks;      // at files and generations by acts on all modules, ever
+  fc_act_t *deciding;  // the act that still has files to look at; NULL: none
+  // How many files and generations acts on all modules have looked at.
+  uint64_t looks;
   fc_act_t *waiting;   // begin when no act is in progress (fc_modules_act)
   uint64_t act_count;  // acts begun, ever
   fc_put_away_t *put_away;
@@ -110,7 +114,7 @@ typedef struct fc_modules_t {
   const fc_watch_t *watch;
   uint64_t loads;  // times that a module was loaded and could be called, ever
   uint64_t load_failures;
-  uint32_t crashed;    // generations that are to go back (rollback.h)
+  uint32_t crashed;    // generations that must be rolled back (rollback.h)
   uint64_t rollbacks;  // times that going back was begun, ever
   // Waiters (demand.h): those that wait for a generation, and those whose on_woken must
   // be called.
@@ -123,7 +127,7 @@ typedef struct fc_modules_t {
   // Generations whose files are opened when there is room.
   fc_generation_t *wanted_first;
   fc_generation_t *wanted_last;
-  uint64_t wanted_bytes;  // what these are estimated to take
+  uint64_t wanted_bytes;  // the memory that these are estimated to need, bytes
   // The average memory of a module besides its file, in bytes; 0: none was measured.
   uint64_t overhead;
   uint64_t look_ns;  // when memory and idle modules are looked at again

@@ -24,8 +24,8 @@
 //               before it, or a lower version, is still there, that one serves again,
 //               and the file is refused (rollback.h)
 //
-// Where the configuration does not give warm_up or rollback_on_crash, the member
-// "warm_up" or "rollback" of the sidecar holds.
+// If the configuration does not set warm_up or rollback_on_crash, the members "warm_up"
+// and "rollback" of the sidecar apply.
 #ifndef FARCALL_SERVER_MODULES_POLICY_H_
 #define FARCALL_SERVER_MODULES_POLICY_H_
 

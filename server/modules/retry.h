@@ -10,9 +10,8 @@
 
 #include "modules/modules.h"
 
-// Is it an outside reason? A module that exceeds its own --module-heap
-// (FC_CODE_CALL_FAILED of its initializer) will need as much the next time, so that is
-// none.
+// Does the error have an outside reason? A module that exceeds its own --module-heap
+// (FC_CODE_CALL_FAILED of its initializer) has none: it would exceed the limit again.
 bool fc_retry_may_help(const fc_error_t *error);
 
 // Call it when a FAILED or LOADING generation gets the reason why its file could not be
@@ -20,8 +19,8 @@ bool fc_retry_may_help(const fc_error_t *error);
 // there is no further try.
 void fc_retry_note(fc_modules_t *modules, fc_generation_t *generation,
                    const fc_error_t *error);
-// May a DESCRIBED generation be loaded now? If not, fails with its reason, which is not
-// out of date.
+// May a DESCRIBED generation be loaded now? If the time of its next try has not come,
+// fails with the reason why it could not be loaded.
 fc_status_t fc_retry_check(const fc_generation_t *generation,
                            fc_error_t *err) FC_MUST_CHECK;
 // Begins the tries that are due. modules->retry_ns says when to call it.

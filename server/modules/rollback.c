@@ -70,7 +70,8 @@ static bool can_be_hosted(const fc_generation_t *generation,
          fc_module_get_digest(module).size;
 }
 
-// `old` has the same file: `generation` takes over what `old` could have gone back to.
+// Both generations have the same file. `generation` takes over what `old` could have
+// rolled back to.
 static void inherit(fc_generations_t *all, fc_generation_t *generation,
                     fc_generation_t *old) {
   generation->fallback.succeeds |= old->fallback.succeeds;

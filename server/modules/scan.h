@@ -14,7 +14,7 @@ typedef struct fc_listed_t {
   uint64_t mark;
   uint64_t size;  // bytes
   int folder;     // inotify's number for its directory NAME/VERSION; -1: none
-  bool served;    // for fc_versions_filter alone
+  bool served;    // only for fc_versions_filter
   // The file that is loaded instead on this processor (module/variant.h); "": none. Then
   // `mark` also changes when the variant or its sidecar is written, and `size` is the
   // variant's.
@@ -41,7 +41,7 @@ typedef struct fc_declared_t {
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
   bool is_directory;
-  bool moved;  // for fc_scan alone: a directory was replaced while it was read
+  bool moved;  // only for fc_scan: a directory was replaced while it was read
   fc_listed_t *files;
   size_t count;
   size_t capacity;

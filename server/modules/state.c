@@ -55,7 +55,7 @@ bool fc_state_refuses(const fc_decision_t *list, fc_str_t name,
 }
 
 // ---------------------------------------------------------------------------
-// Changing
+// Changing a list
 
 static fc_str_t copy_text(char **at, fc_str_t text) {
   if (text.size) memcpy(*at, text.data, text.size);
@@ -106,7 +106,7 @@ fc_status_t fc_state_change(const fc_decision_t *list, fc_allocator_t allocator,
 }
 
 // ---------------------------------------------------------------------------
-// The text
+// Decisions as text
 
 static fc_str_t or_dash(fc_str_t text) {
   return text.size ? text : FC_STR("-");
@@ -206,7 +206,7 @@ fc_status_t fc_state_parse(fc_str_t text, fc_allocator_t allocator,
 }
 
 // ---------------------------------------------------------------------------
-// The file
+// The file of decisions
 
 static fc_status_t fail_file(const char *what, const char *path,
                              fc_error_t *err) {

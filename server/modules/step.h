@@ -13,7 +13,7 @@ typedef enum fc_generation_state_t {
   FC_GENERATION_LOADING,  // it cannot be called yet
   FC_GENERATION_READY,    // its calls are answered
   FC_GENERATION_FAILED,   // it could not be loaded; if a name leads to it,
-                          // requests for the name are told the reason
+                          // requests for the name get the reason
 
   // No name leads to the generation any more; calls that hold it go on.
   FC_GENERATION_DRAINING,

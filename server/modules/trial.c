@@ -113,7 +113,7 @@ static const fc_expected_call_t *call_of(const fc_trial_t *trial) {
   return &trial->proof.tests->calls[trial->next];
 }
 
-// Is the error a shortage of the server? That is not the module's fault.
+// Is the error a shortage of the server, which is not the module's fault?
 static bool is_shortage(fc_code_t code) {
   return code == FC_CODE_OUT_OF_MEMORY || code == FC_CODE_OVERLOADED;
 }
@@ -416,7 +416,7 @@ void fc_trial_on_expired(fc_modules_t *modules, fc_job_t *job) {
 }
 
 // ---------------------------------------------------------------------------
-// Its way through the pool
+// Making and starting a trial
 
 static bool is_said(const fc_module_policy_t *policy, unsigned key) {
   return policy->origins[key].from != FC_ORIGIN_DEFAULT;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that the server makes to a generation before clients can. First it finds out
-// which functions have independent rows (module/prove.h). Then it makes the self-test:
-// calls with known answers, in a process that ends with the test and that no other call
-// uses, whatever the module's host is. So a crash affects only that process, and clients
-// never see effects of the tests. Then it makes the warm-up: calls in the host that will
-// serve, whose results do not matter; but a call from a file must not crash. Calls are
-// made one after the other, through the pool, in the native dialect. The loader's thread
-// compares answers and makes examples; the loop's thread does everything else.
+// The trial: calls that the server makes to a generation before clients can. First it
+// finds out which functions have independent rows (module/prove.h). Then comes the
+// self-test: calls with known answers. They run in a process that ends with the test
+// and runs no other call, whatever the module's host is. So a crash affects only that
+// process, and clients never see effects of the tests. Then comes the warm-up: calls in
+// the host that will serve. Their results do not matter, but a call from a file must
+// not crash. Calls are made one after the other, through the pool, in the native
+// dialect. The loader's thread compares answers and makes examples; the loop's thread
+// does everything else.
 #ifndef FARCALL_SERVER_MODULES_TRIAL_H_
 #define FARCALL_SERVER_MODULES_TRIAL_H_
 

@@ -125,8 +125,8 @@ void fc_versions_filter(const fc_module_policies_t *policies,
                         fc_listing_t *listing) {
   size_t kept = 0;
   if (are_all(policies)) return;
-  // All are marked before any is removed, because each file is compared with all versions
-  // in the listing.
+  // All files are marked before any is removed, because each is compared with all
+  // versions in the listing.
   for (size_t i = 0; i < listing->count; i++) {
     fc_str_t name, version;
     fc_listed_t *file = &listing->files[i];

@@ -69,7 +69,7 @@ void fc_folders_replace(fc_folders_t *all, size_t count, size_t position,
                         fc_allocator_t allocator);
 // Reads waiting events once. True: list the PATHs again.
 bool fc_watch_take(fc_watch_t *watch);
-// Is a writer of this file known that has not closed it yet?
+// Was this file written to, and not closed since?
 bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path);
 // The same for a file in a directory of fc_watch_folder.
 bool fc_watch_is_written_in(const fc_watch_t *watch, int mark, fc_str_t name);
