@@ -52,7 +52,7 @@ static bool is_over(const fc_connection_t *c) {
 }
 
 // ---------------------------------------------------------------------------
-// Going on
+// Handling bytes
 
 static void wait_for_more(fc_connection_t *c) {
   if (fc_connection_is_writing(c) || c->waiting.is_paused) return;
@@ -242,7 +242,7 @@ void fc_connection_follow_reading(fc_connection_t *c) {
 }
 
 // ---------------------------------------------------------------------------
-// The beginning
+// The beginning of a connection
 
 static void turn_away(fc_connection_t *c, const fc_error_t *error) {
   fc_http1_t *http1 = c->http1;
@@ -320,7 +320,7 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
 }
 
 // ---------------------------------------------------------------------------
-// Time-outs and the end
+// Time-outs, and the end of a connection
 
 static bool body_is_slow(fc_connection_t *c) {
   const fc_http1_t *http1 = c->http1;

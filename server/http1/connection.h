@@ -35,13 +35,14 @@ typedef enum fc_connection_state_t {
   FC_CONNECTION_PARTS,  // parts of an answer are being made, and written
   FC_CONNECTION_WRITE,  // the answer is being made, or does not fit the stream yet
   FC_CONNECTION_LINGER,  // nothing more is sent; waits for the client to close
-  FC_CONNECTION_HTTP2,   // it is HTTP/2's
+  FC_CONNECTION_HTTP2,   // HTTP/2 handles the connection (http2/)
   FC_CONNECTION_CLOSED,
 } fc_connection_state_t;
 
 typedef enum fc_input_t {
-  FC_INPUT_HELD,   // not read yet, or not now: enough is kept for later
-  FC_INPUT_READ,   // read as it comes
+  // The stream is not read: it has not begun, or the stash is full.
+  FC_INPUT_HELD,
+  FC_INPUT_READ,   // bytes are read as they come
   FC_INPUT_ENDED,  // the client will send no more, or the stream is broken
 } fc_input_t;
 
@@ -51,7 +52,7 @@ struct fc_connection_t {
   fc_http1_t *http1;
   fc_connection_t *next;  // of all connections
   fc_connection_t *previous;
-  struct fc_http2_connection_t *http2;  // NULL: HTTP/1 is spoken
+  struct fc_http2_connection_t *http2;  // NULL: the connection speaks HTTP/1
   uint8_t state;                        // fc_connection_state_t
   uint8_t input;                        // fc_input_t
   bool is_last;      // the answer is the last one: no request after it is read
@@ -68,18 +69,20 @@ struct fc_connection_t {
   // Of its answer
   uint64_t
       write_size;  // bytes of the answer or part, until it is written; then 0
-  uint64_t write_done;    // of these, how many the stream was given
+  // The part of write_size that the stream was given, bytes.
+  uint64_t write_done;
   uint64_t write_before;  // bytes of earlier parts that `write_pace` counts
   uint32_t head_size;     // bytes of write_size that are before the first piece
-  uint8_t tail;  // what is behind the last piece: a row of kTails (write.c)
+  uint8_t tail;  // the bytes after the last piece: a row of kTails (write.c)
   uint8_t part;  // fc_part_end_t: what follows the part that is written
   bool in_parts;
   bool is_paced;  // `write_pace` has begun for this answer
   fc_pace_t write_pace;
   fc_owner_count_t count;  // in fc_server_t.client_connections
-  fc_session_t *bound;     // the first of the sessions that end with it
+  // The first of the sessions that end with the connection.
+  fc_session_t *bound;
   fc_exchange_t exchange;
-  fc_stream_t *stream;  // behind the connection, in the same memory
+  fc_stream_t *stream;  // lies after the connection, in the same memory
 };
 
 // Called when the server drains: ends a connection on which no request has begun. A new
@@ -91,7 +94,7 @@ void fc_connection_drain(fc_connection_t *connection);
 void fc_connection_abandon(fc_connection_t *connection);
 
 // ---------------------------------------------------------------------------
-// Between the files of a connection
+// Functions that the files of a connection call among themselves
 
 // connection.c. Goes on after an answer, or after the wait for a module: uses the bytes
 // in the stash, then waits for more.

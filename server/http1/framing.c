@@ -236,7 +236,8 @@ static size_t count_eights(const uint8_t *bytes, size_t size, char least) {
   for (; size - count >= 8; count += 8) {
     uint64_t at;
     memcpy(&at, bytes + count, sizeof at);
-    // The first byte outside of these bounds has, or gets, its top bit.
+    // A byte outside the bounds has its top bit set in one of these three words. A
+    // carry can only change the bytes after it.
     if ((at | (at + ones) | (at - ones * (uint8_t)least)) & ones * 0x80) break;
   }
   return count;
@@ -282,7 +283,8 @@ static size_t scan_inside(fc_framing_t *framing, const char *bytes,
   return count;
 }
 
-// Skips the version and the end of its line, if all is here and right. Else 0.
+// Skips the version and the line's end, if all its bytes are here and are valid.
+// Otherwise returns 0.
 static size_t scan_version_line(fc_framing_t *framing, fc_str_t rest) {
   const fc_str_t line = FC_STR("HTTP/1.x\r\n");
   if (framing->line_size || rest.size < line.size ||
@@ -296,8 +298,9 @@ static size_t scan_version_line(fc_framing_t *framing, fc_str_t rest) {
   return line.size;
 }
 
-// Skips a whole field line, if it is here, plain and within the limits, and returns its
-// size. Else 0: scan_head_byte takes it a byte at a time, and says what is wrong.
+// Skips a whole field line and returns its size, if the line is complete, plain and
+// within the limits. Otherwise returns 0: scan_head_byte then scans it byte by byte,
+// and finds the error.
 static size_t scan_line(fc_framing_t *framing, fc_str_t rest) {
   const uint8_t *bytes = (const uint8_t *)rest.data;
   const size_t name = count_class(bytes, rest.size, IN_TOKEN);
@@ -316,7 +319,7 @@ static size_t scan_line(fc_framing_t *framing, fc_str_t rest) {
   return end + 2;
 }
 
-// Skips what needs no look byte by byte, and returns how much that is.
+// Skips the version and field lines that are complete and valid. Returns their size.
 static size_t scan_run(fc_framing_t *framing, fc_str_t rest) {
   size_t used = 0;
   if (framing->state == FRAMING_VERSION)

@@ -17,7 +17,8 @@
 typedef struct fc_framing_t {
   uint8_t state;
   uint8_t name_size;    // bytes of `name`, the trailer's name gathered so far
-  char name[18];        // in lower case, cut at one more than forbidden ones
+  // In lower case, cut one byte after the longest forbidden name.
+  char name[18];
   uint32_t line_size;   // bytes of the part being scanned
   uint32_t size;        // bytes of the field lines or trailers, without LFs
   uint32_t fields;      // field lines; before the method: empty lines

@@ -123,14 +123,14 @@ bool fc_http1_go_on(fc_http1_t *http1) {
     fc_http1_resume(http1, w);
     const bool is_last = w == last;
     w->class->go_on(w);
-    if (is_last) break;  // later ones were paused in this turn
+    if (is_last) break;  // requests after it were paused in this turn
   }
   if (!http1->paused_first) http1->ahead_ns = 0;
   return http1->paused_first;
 }
 
 // ---------------------------------------------------------------------------
-// The end
+// The end of all connections
 
 // Draining and abandoning may close a connection. It stays in the list until its stream
 // reports the close (on_closed), which happens later.

@@ -23,30 +23,30 @@ typedef enum fc_wait_t {
   FC_WAIT_WRITE,
   FC_WAIT_LINGER,
   FC_WAIT_SLOWED,  // the answer to a wrong token (fc_exchange_t.is_slowed)
-  FC_WAIT_AGE,     // of a connection of HTTP/2
+  FC_WAIT_AGE,     // how long an HTTP/2 connection may live
   FC_WAIT_COUNT
 } fc_wait_t;
 
-// Something that waits for an event or for its turn: a connection or an HTTP/2 stream. If
-// it is zeroed, except its class, it waits for nothing.
+// A connection or an HTTP/2 stream, as something that waits for an event or for its
+// turn. If it is zeroed, except its class, it waits for nothing.
 typedef struct fc_waiting_class_t {
   void (*on_timeout)(fc_waiting_t *waiting);  // its time has run out
-  void (*go_on)(fc_waiting_t *waiting);       // it was paused, and has its turn
+  void (*go_on)(fc_waiting_t *waiting);  // it was paused, and this is its turn
 } fc_waiting_class_t;
 
 struct fc_waiting_t {
   const fc_waiting_class_t *class;
-  fc_waiting_t *next;  // of those that wait for the same kind of event
+  fc_waiting_t *next;  // the next one that waits for the same kind of event
   fc_waiting_t *previous;
-  fc_waiting_t *next_paused;  // of those that are paused
+  fc_waiting_t *next_paused;  // the next paused one
   fc_waiting_t *previous_paused;
   uint64_t due_ms;
   uint8_t wait;    // fc_wait_t
   bool is_paused;  // its request waits for the next turn
 };
 
-// Waits for the same kind of event, in the order of their time-outs: all waits of one
-// kind are equally long.
+// All waits for one kind of event, in the order of their time-outs: all are equally
+// long, so a new one is put at the end.
 typedef struct fc_waits_t {
   fc_waiting_t *first;
   fc_waiting_t *last;
@@ -77,14 +77,15 @@ typedef struct fc_http1_t {
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections that are not served, until closed
-  const fc_http2_class_t *http2;  // NULL: it is not spoken
+  const fc_http2_class_t *http2;  // NULL: the server does not speak HTTP/2
   void *http2_context;
-  // The paused waits (fc_http1_pause), the oldest first.
+  // The paused connections and streams (fc_http1_pause), the oldest first.
   fc_waiting_t *paused_first;
   fc_waiting_t *paused_last;
   // When the first pipelined request of this turn was begun; 0: none was.
   uint64_t ahead_ns;
-  char *read_buffer;  // FC_LIMIT_READ bytes, for what is not read to a block
+  // FC_LIMIT_READ bytes, for bytes that are not read into a block.
+  char *read_buffer;
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
   // Bytes that were read from clients and handled. Added with release order; tests load

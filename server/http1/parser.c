@@ -17,7 +17,7 @@ static const struct {
 #undef FC_FIELD
 };
 
-// How long each name is: only those of a name's size are compared with it.
+// The sizes of the names in kFields: only names of the wanted size are compared.
 static const uint8_t kSizes[FC_FIELD_COUNT] = {
 #define FC_FIELD(id, text, once_) [FC_FIELD_##id] = sizeof(text) - 1,
 #include "dialect/field.def"
@@ -52,7 +52,7 @@ static int on_value(llhttp_t *llhttp, const char *at, size_t size) {
   return 0;
 }
 
-// FC_FIELD_COUNT for a field that nobody here reads.
+// Returns the field of this name; FC_FIELD_COUNT: nobody reads it.
 static size_t field_of(fc_str_t name) {
   if (name.size > UINT8_MAX) return FC_FIELD_COUNT;
   const uint8_t *at = kSizes, *end = kSizes + FC_FIELD_COUNT;
@@ -92,7 +92,7 @@ static int on_value_complete(llhttp_t *llhttp) {
   return 0;
 }
 
-// Saves what llhttp forgets at the end of the message.
+// Saves values that llhttp resets at the end of the message.
 static int on_headers(llhttp_t *llhttp) {
   fc_head_t *head = self(llhttp)->head;
   head->has_length = (llhttp->flags & F_CONTENT_LENGTH) != 0;

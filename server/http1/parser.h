@@ -54,9 +54,8 @@ fc_status_t fc_parser_read_body(fc_parser_t *parser, llhttp_t *llhttp,
                                 fc_str_t bytes, bool *out_complete,
                                 fc_error_t *err);
 
-// For HTTP/2
-// Takes a field into the request, if fields of its name are looked up.
-// FC_CODE_HTTP_SYNTAX: the field is there already and may come only once.
+// For HTTP/2: stores a field in the request, if dialect/field.def has its name. False:
+// FC_CODE_HTTP_SYNTAX, because the field may come only once and has come already.
 bool fc_parser_take_field(fc_request_t *request, fc_str_t name, fc_str_t value,
                           fc_error_t *err) FC_MUST_CHECK;
 // Applies the rules that do not depend on the protocol, to the target, the host and the

@@ -70,7 +70,7 @@ static char *put_three(char *out, unsigned value) {
   return out;
 }
 
-// Milliseconds with three decimals.
+// Prints milliseconds with three decimals.
 static char *put_ms(char *out, uint64_t ns) {
   out = fc_number_print_u64(ns / 1000000u, out);
   *out++ = '.';

@@ -13,10 +13,10 @@ typedef struct fc_response_head_t {
   // Size of the body. If the body is `in_chunks`, the size of the first chunk, whose
   // first line is written too.
   uint64_t length;
-  bool no_length;  // 204 and 304 have none, nor has an answer in parts
+  bool no_length;  // no Content-Length: for 204, 304 and answers in parts
   bool in_chunks;
   bool close;
-  bool keep_alive;  // say so: the client speaks HTTP/1.0
+  bool keep_alive;  // write Connection: keep-alive, for a client of HTTP/1.0
   fc_str_t request_id;
   fc_str_t date;
 } fc_response_head_t;
@@ -26,7 +26,7 @@ typedef struct fc_response_head_t {
 char *fc_response_head(const fc_response_head_t *head, char *end);
 // Writes the first line of a chunk so that it ends at `end`, and returns its first byte.
 char *fc_response_chunk(uint64_t size, char *end);
-#define FC_RESPONSE_CHUNK 18  // its most bytes
+#define FC_RESPONSE_CHUNK 18  // the most bytes of this line
 // Returns the reason phrase of a status, such as "Bad Request"; "Unknown" if kReasons
 // lacks it.
 fc_str_t fc_response_reason(int status);

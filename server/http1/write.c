@@ -43,8 +43,8 @@ void fc_connection_linger(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // The bytes of an answer
 
-// What may follow the pieces of a part (RFC 9112, 7.1). The end of a chunk is sent with
-// the chunk, so that no client waits for it.
+// The bytes that may follow the pieces of a part (RFC 9112, 7.1). They are sent
+// together with the pieces, so that no client waits for the end of a chunk.
 enum { TAIL_NONE, TAIL_CHUNK, TAIL_LAST, TAIL_END };
 static const fc_str_t kTails[] = {[TAIL_NONE] = FC_STR(""),
                                   [TAIL_CHUNK] = FC_STR("\r\n"),

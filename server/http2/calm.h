@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many frames a client may send that cost work and bring nothing: settings, pings,
-// updates of windows, resets, empty data, and what has the server reset a stream. They
-// are paid from an allowance, which grows slowly by itself, and by what is useful:
-// answers, and bytes of bodies both ways. Clients of no ill will send a few such frames
-// for each request and for each 16 KiB. Loop thread.
+// Limits the frames that cost the server work and carry nothing: settings, pings,
+// window updates, resets, empty data, and frames for which the server resets a stream.
+// A client pays each of them from an allowance. The allowance grows slowly with time,
+// and with useful traffic: answers, and bytes of bodies in both directions. A good
+// client sends a few such frames for each request and for each 16 KiB. Loop thread.
 #ifndef FARCALL_SERVER_HTTP2_CALM_H_
 #define FARCALL_SERVER_HTTP2_CALM_H_
 
 #include "farcall/base.h"
 
-#define FC_CALM_MOST 1000u        // frames
-#define FC_CALM_SECOND 50u        // a second
-#define FC_CALM_ANSWER 4u         // for an answer
-#define FC_CALM_BYTES (1u << 10)  // one for so many bytes
+#define FC_CALM_MOST 1000u        // the largest allowance, in frames
+#define FC_CALM_SECOND 50u        // frames earned in each second
+#define FC_CALM_ANSWER 4u         // frames earned by an answer
+#define FC_CALM_BYTES (1u << 10)  // bytes that earn one frame
 
 typedef struct fc_calm_t {
   uint64_t filled_ms;
   uint32_t left;
-  uint32_t bytes;  // that one more is not given for yet
+  uint32_t bytes;  // bytes that have not earned a frame yet
 } fc_calm_t;
 
 static inline void fc_calm_init(fc_calm_t *calm, uint64_t now_ms) {
@@ -36,7 +36,7 @@ static inline void fc_calm_earn_bytes(fc_calm_t *calm, size_t bytes) {
   calm->bytes = (uint32_t)(all % FC_CALM_BYTES);
 }
 
-// One frame. False: that is one too many.
+// Pays for one frame. False: the allowance is used up.
 static inline bool fc_calm_pay(fc_calm_t *calm, uint64_t now_ms) {
   const uint64_t grown = (now_ms - calm->filled_ms) * FC_CALM_SECOND / 1000;
   if (grown) {

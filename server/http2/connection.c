@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A connection of HTTP/2 from its preface to its end. It took over a connection of HTTP/1,
-// which still has the stream below, its place among all connections, and its client's
-// count; at the end that one lingers and closes as ever.
+// An HTTP/2 connection from its preface to its end. It lies on a connection of HTTP/1
+// (`base`), which keeps the stream below, its place in the list of all connections, and
+// the client's count. When HTTP/2 has ended, `base` lingers and closes.
 #include "http2/connection.h"
 
-// A connection's window: what all its bodies together may have on the way.
+// A connection's window: the most bytes of all its bodies that are not confirmed yet.
 #define WINDOW (1 << 20)
-#define STREAMS 100u  // of one connection, at most
+#define STREAMS 100u  // the most of one connection
 
 static fc_http2_connection_t *of_base(fc_connection_t *c) { return c->http2; }
 
@@ -16,7 +16,7 @@ static void wait_for(fc_http2_connection_t *h, fc_wait_t kind) {
 }
 
 // ---------------------------------------------------------------------------
-// The end
+// Ending a connection
 
 static void drop_streams(fc_http2_connection_t *h) {
   while (h->streams) fc_http2_stream_close(h->streams);
@@ -29,7 +29,7 @@ static void unlink_unsent(fc_http2_connection_t *h) {
   if (*at) *at = h->next_unsent;
 }
 
-// The connection is HTTP/1's again, and nothing of HTTP/2 is left.
+// Frees everything of HTTP/2. The connection belongs to HTTP/1 again.
 static void leave(fc_http2_connection_t *h) {
   fc_http1_t *http1 = fc_http2_http1(h);
   drop_streams(h);
@@ -72,7 +72,8 @@ void fc_http2_reset(fc_http2_stream_t *s, uint32_t code,
 }
 
 // ---------------------------------------------------------------------------
-// A connection counts once for each of its streams, and once without any.
+// The client's count. A connection counts once for each of its streams, or once if it
+// has none.
 
 bool fc_http2_count(const fc_http2_connection_t *h,
                     fc_owner_count_t *out_count) {
@@ -93,7 +94,7 @@ void fc_http2_uncount(const fc_http2_connection_t *h, fc_owner_count_t *count) {
 }
 
 // ---------------------------------------------------------------------------
-// What it waits for
+// Events that the connection waits for
 
 void fc_http2_follow(fc_http2_connection_t *h) {
   if (h->base->state == FC_CONNECTION_CLOSED) return;
@@ -146,11 +147,12 @@ static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
                                             .go_on = go_on};
 
 // ---------------------------------------------------------------------------
-// Leaving: two GOAWAYs (RFC 9113, 6.8). After the first the client begins no request, but
-// some may be on their way; when it has confirmed a ping, or after FC_LIMIT_LINGER_MS,
-// the second says which requests are served. The connection ends with the last of them.
+// Draining: two GOAWAYs (RFC 9113, 6.8). After the first one the client begins no
+// request, but some may be on their way. When the client has confirmed a ping, or after
+// FC_LIMIT_LINGER_MS, the second one says which requests are served. The connection
+// ends after these.
 
-// Streams of messages end if the server drains.
+// Ends streams of messages if the server drains.
 static void end_messages(fc_http2_connection_t *h) {
   for (fc_http2_stream_t *next, *s = h->streams; s; s = next) {
     next = s->next;
@@ -189,7 +191,8 @@ static const fc_waiting_class_t kAge = {.on_timeout = on_age, .go_on = go_on};
 static void drain(fc_connection_t *c) {
   fc_http2_connection_t *h = of_base(c);
   begin_leaving(h);
-  if (h->leaving == 2) end_messages(h);  // it left before, for its age
+  // It was left before, because of its age.
+  if (h->leaving == 2) end_messages(h);
 }
 
 static void abandon(fc_connection_t *c) {
@@ -199,7 +202,7 @@ static void abandon(fc_connection_t *c) {
     next = s->next;
     fc_http2_stream_abandon(s);
   }
-  fc_http2_send(h);  // the answers: behind the GOAWAY there are none
+  fc_http2_send(h);  // sends the answers now: after the GOAWAY none are sent
   if (c->http2) {
     fc_http2_terminate(h, NGHTTP2_NO_ERROR, FC_HTTP2_REFUSALS);
     fc_http2_send(h);
@@ -249,7 +252,7 @@ static void on_read(void *context, fc_str_t bytes) {
 
 static void on_end(void *context, bool orderly) {
   fc_connection_t *c = context;
-  (void)orderly;  // a client that cannot confirm what it reads has gone
+  (void)orderly;  // a client that sends no more cannot confirm what it gets
   c->input = FC_INPUT_ENDED;
   fc_http2_close(of_base(c), false);
 }
@@ -273,9 +276,9 @@ static const fc_stream_events_t kEvents = {.room = room,
                                            .closed = on_closed};
 
 // ---------------------------------------------------------------------------
-// The beginning
+// The beginning of a connection
 
-// A client whose share is smaller is told so, instead of being refused.
+// A client with a smaller share is told that number, so that no stream need be refused.
 static uint32_t most_streams(const fc_http2_connection_t *h) {
   const fc_server_t *server = fc_http2_http1(h)->server;
   const uint32_t share =
@@ -298,7 +301,7 @@ static bool open_session(fc_http2_connection_t *h) {
                                                 0, WINDOW);
 }
 
-// The connection's stash has the preface, and what came with it.
+// `bytes` lie in the connection's stash. They are the preface, and what came with it.
 static bool begin(fc_connection_t *c, fc_str_t bytes) {
   fc_http2_t *http2 = c->http1->http2_context;
   fc_http2_connection_t *h = fc_alloc(c->http1->allocator, sizeof *h);

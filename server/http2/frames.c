@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What nghttp2 tells of frames that come and go. It refuses what is no HTTP/2 by itself;
-// here is counted what a client has it do.
+// nghttp2's callbacks for received and sent frames. nghttp2 itself refuses what HTTP/2
+// forbids. The functions here count the work that a client causes.
 #include "http2/connection.h"
 
-// Has nghttp2 give up what it is reading. The connection ends.
+// Ends the connection, and makes nghttp2 stop reading.
 static int give_up(fc_http2_connection_t *h, fc_http2_refusal_t refusal) {
   fc_http2_terminate(h, NGHTTP2_ENHANCE_YOUR_CALM, refusal);
   return NGHTTP2_ERR_CALLBACK_FAILURE;
@@ -20,9 +20,10 @@ static fc_http2_stream_t *find(nghttp2_session *session, int32_t id) {
 }
 
 // ---------------------------------------------------------------------------
-// Frames that come
+// Received frames
 
-// nghttp2 ignores a request whose stream was passed over.
+// Does the frame begin a request on a stream whose id is below the newest one's?
+// nghttp2 would ignore the request.
 static bool is_passed(nghttp2_session *session, const fc_http2_connection_t *h,
                       const nghttp2_frame_hd *hd) {
   return hd->type == NGHTTP2_HEADERS && hd->stream_id < h->last_id &&
@@ -51,15 +52,15 @@ static int on_begin_headers(nghttp2_session *session,
   h->last_id = id;
   if (fc_http2_stream_open(h, id, &refusal)) return 0;
   h->http2->counts.refused[refusal]++;
-  // It was not looked at: the client may send it again.
+  // The request was not looked at, so the client may send it again.
   return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id,
                                    NGHTTP2_REFUSED_STREAM)
              ? NGHTTP2_ERR_CALLBACK_FAILURE
              : 0;
 }
 
-// Fields are counted as they are decoded: a few bytes can stand for many. Far beyond what
-// a head may have, they are not even read.
+// Fields count with their decoded size, because a few bytes can stand for many. A head
+// far above the limit is not read to its end.
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
                      const uint8_t *name, size_t name_size,
                      const uint8_t *value, size_t value_size, uint8_t flags,
@@ -89,7 +90,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
   return 0;
 }
 
-// Priorities that clients want are forgotten: all streams take turns.
+// Forgets the priority that a client wants: all streams take turns.
 static void forget_priority(nghttp2_session *session, int32_t id) {
   nghttp2_priority_spec same;
   nghttp2_priority_spec_default_init(&same);
@@ -141,10 +142,10 @@ static int on_invalid(nghttp2_session *session, const nghttp2_frame *frame,
 }
 
 // ---------------------------------------------------------------------------
-// Frames that go
+// Sent frames
 
-// Frames that break a rule have the server reset streams: each is paid for, so that this
-// is no cheaper than resets of the client's own.
+// Frames that break a rule make the server reset streams. The client pays for each
+// reset, so that this is not cheaper for it than its own resets.
 static void note_reset(fc_http2_connection_t *h, uint32_t code) {
   if (code == NGHTTP2_PROTOCOL_ERROR || code == NGHTTP2_FLOW_CONTROL_ERROR) {
     h->http2->counts.refused[FC_HTTP2_REFUSAL_PROTOCOL]++;
@@ -152,7 +153,7 @@ static void note_reset(fc_http2_connection_t *h, uint32_t code) {
   if (code != NGHTTP2_NO_ERROR) (void)pay(h);
 }
 
-// An answer in parts has begun with its head alone.
+// Was only the head of an answer in parts sent, and is no part made yet?
 static bool has_no_part(const fc_http2_stream_t *s) {
   return s->in_parts && !s->left && s->part == FC_PART_MORE;
 }
@@ -171,7 +172,8 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
       note_reset(h, frame->rst_stream.error_code);
       break;
     case NGHTTP2_GOAWAY:
-      // Behind it, though nghttp2 would send a ping before: who confirms has seen both.
+      // The ping must follow the GOAWAY, so it is submitted only now: nghttp2 would
+      // send it first. A client that confirms the ping has seen the GOAWAY, too.
       if (h->leaving == 1 && !h->over) {
         (void)nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, NULL);
       }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nghttp2 has checked that names and values have no characters that would make another
-// line of them, that pseudo fields come first and once, and that no field is about a
-// connection (RFC 9113, 8.2 and 8.3). What the head means is decided as for HTTP/1.
+// nghttp2 has checked names and values (RFC 9113, 8.2 and 8.3): no character in them
+// could begin another line, pseudo fields come first and only once, and no field is
+// about a connection. The rules for the contents are those of HTTP/1.
 #include "http2/connection.h"
 
-// Static names: an exchange keeps them.
+// An exchange keeps the names, so they are static.
 static const struct {
   const char *name;
   fc_method_t method;
@@ -28,7 +28,7 @@ static fc_status_t take_method(fc_request_t *request, fc_str_t text,
   return fc_fail(err, FC_CODE_HTTP_SYNTAX, "no method that is known");
 }
 
-// nghttp2 compares the length with the body's. It has read the text already.
+// nghttp2 has checked the digits, and compares the length with the body.
 static uint64_t read_length(fc_str_t text) {
   uint64_t length = 0;
   for (size_t i = 0; i < text.size; i++) {
@@ -53,7 +53,7 @@ static fc_status_t take(fc_head_t *head, fc_str_t name, fc_str_t value,
   return fc_parser_take_field(request, name, value, err) ? FC_OK : err->status;
 }
 
-// Goes on behind an error, so that the id of the request is known.
+// Continues after an error, so that the id of the request is known.
 static fc_status_t read_lines(fc_str_t text, fc_head_t *head, fc_error_t *err) {
   fc_status_t status = FC_OK;
   fc_error_t ignored;
@@ -63,7 +63,7 @@ static fc_status_t read_lines(fc_str_t text, fc_head_t *head, fc_error_t *err) {
     const char *colon = memchr(line.data + 1, ':', line.size - 1);
     const size_t size = (size_t)(colon - line.data);
     const fc_str_t name = fc_str_make(line.data, size);
-    // What is behind the name: ": ", the value and the CR.
+    // After the name come ": ", the value and the CR.
     const fc_str_t value =
         fc_request_trim(fc_str_make(colon + 2, line.size - size - 3));
     if (line.data[0] != ':' && !head->request.lines.size) {
@@ -86,7 +86,7 @@ fc_status_t fc_http2_read_head(fc_str_t text, fc_head_t *head,
   FC_TRY(read_lines(text, head, err));
   fc_str_t *host = &request->fields[FC_FIELD_HOST];
   if (!host->data && request->authority.size) *host = request->authority;
-  if (!head->target.data) {  // of CONNECT
+  if (!head->target.data) {  // CONNECT has no target
     request->path = request->authority;
     return FC_OK;
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HTTP/2 on one loop, beside HTTP/1 and over its connections: what those of HTTP/2 share.
-// nghttp2 takes frames apart and puts them together, and keeps the protocol's rules; this
-// folder has what they mean, and what a client may do. A build without HTTP/2
-// (-DFARCALL_HTTP2=OFF) has none.c instead of the other files: then no connection is ever
-// HTTP/2's. Loop thread.
+// The data that all HTTP/2 connections of a loop share. Each HTTP/2 connection has
+// begun as one of HTTP/1. nghttp2 reads and writes frames, and checks the rules of the
+// protocol. This folder handles what the frames mean, and limits what a client may do.
+// A build without HTTP/2 (-DFARCALL_HTTP2=OFF) has none.c instead of the other files.
+// Loop thread.
 #ifndef FARCALL_SERVER_HTTP2_HTTP2_H_
 #define FARCALL_SERVER_HTTP2_HTTP2_H_
 
@@ -17,21 +17,21 @@ typedef struct fc_http2_t {
   fc_http2_counts_t counts;
   struct nghttp2_session_callbacks *callbacks;
   struct nghttp2_option *options;
-  uint8_t *out;  // FC_HTTP2_OUT bytes: what is sent at once
-  // Connections that have something to send, to be sent in this turn of the loop.
+  uint8_t *out;  // FC_HTTP2_OUT bytes: frames that are sent in this turn
+  // Connections that must send something in this turn of the loop.
   fc_http2_connection_t *unsent;
 } fc_http2_t;
 
-// `http1` is borrowed, and speaks HTTP/2 from now on. `http2` may be zeroed again without
-// fc_http2_deinit after a failure.
+// Makes `http1`, which is borrowed, speak HTTP/2. After a failure, fc_http2_deinit need
+// not be called.
 fc_status_t fc_http2_init(fc_http2_t *http2, fc_http1_t *http1,
                           fc_error_t *err) FC_MUST_CHECK;
-// No connection may be left. A zeroed one is allowed.
+// All connections must be closed. Accepts a zeroed struct.
 void fc_http2_deinit(fc_http2_t *http2);
-// Called in each turn of the loop, when its calls were answered: sends what answers there
-// are. Answers that are sent may have further parts, whose calls are queued then.
+// Called in each turn of the loop, after the answers of calls were handed to streams:
+// sends them. Then further parts of answers may be made, whose calls are queued.
 void fc_http2_send_all(fc_http2_t *http2);
-// Is there anything to send in the next turn, so that the loop must not wait for events?
+// Must something be sent in the next turn, so that the loop must not wait for events?
 static inline bool fc_http2_is_unsent(const fc_http2_t *http2) {
   return http2->unsent != NULL;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nghttp2's memory. It asks for more of a block without saying how large it was, so each
-// has its size in front.
+// nghttp2's memory. nghttp2 reallocates a block without giving its old size, so each
+// block has its size in front.
 #include "http2/connection.h"
 
-// A hundred answers whose heads wait, both tables of fields and the frames take some
-// 200 KB.
+// A hundred answers with heads that wait, both tables of fields and the frames take
+// some 200 KB.
 #define MOST ((size_t)512 << 10)
-#define FRONT 16u  // bytes, so that what follows is aligned
+#define FRONT 16u  // bytes of the size, so that the memory after it is aligned
 
 static size_t size_of(const void *memory) {
   size_t size;

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request whose body is a stream of messages, each a call in an exchange of its own with
-// the stream's head. Messages are cut out of the body as it comes; calls run beside each
-// other, and an answer is sent when there is one, as a message of the stream's answer. An
-// error of a call is its answer. What cannot be used yet is kept, and confirmed when it is
-// used: so a client that has CALLS calls, or whose message waits for its module, is held
+// Handles requests whose body is a stream of messages. Each message is a call, in an
+// exchange of its own with the head of the stream. Messages are cut out of the body as
+// it comes, and the calls run at the same time. An answer is sent as soon as it is
+// made, as one message of the stream's answer; an error is also sent as an answer.
+// Bytes that cannot be used yet are kept, and confirmed only when they are used. So the
+// client's window stops a client that has CALLS calls, or whose message waits for its
+// module.
 // up by its window.
 #include <stddef.h>
 
 #include "http2/connection.h"
 #include "marshal/message.h"
 
-#define CALLS 32u  // of a stream, at a time
+#define CALLS 32u  // the most calls of a stream at a time
 #define PACKED \
-  4096u  // bytes of a compressed message in which its id is looked for
+  4096u  // the most bytes that are inflated to find a message's id
 
 typedef enum call_state_t {
-  CALL_HEAD,  // the message's beginning is wanted, to admit it
-  CALL_WAIT,  // it waits for its module, or is slowed
+  CALL_HEAD,  // needs the beginning of the message, to admit the call
+  CALL_WAIT,  // waits for its module, or is slowed
   CALL_BODY,
   CALL_RUN,
   CALL_ANSWERED,
@@ -26,13 +28,13 @@ typedef enum call_state_t {
 typedef struct call_t {
   fc_waiting_t waiting;  // the first member
   fc_http2_stream_t *stream;
-  struct call_t *next;  // of the stream's calls
+  struct call_t *next;  // the next call of the stream
   struct call_t *next_answer;
-  uint64_t size;   // of the message, with its head
-  uint64_t taken;  // bytes of it that were appended
+  uint64_t size;   // of the message with its head, bytes
+  uint64_t taken;  // bytes of the message that were given to the exchange
   uint32_t looked;
   uint8_t state;    // call_state_t
-  uint8_t id_size;  // of what the client calls it
+  uint8_t id_size;  // size of the client's name for the request
   char id[FC_OUTCOME_NAME];
   bool counted;
   fc_owner_count_t count;
@@ -41,16 +43,19 @@ typedef struct call_t {
 
 struct fc_http2_messages_t {
   call_t *calls;
-  call_t *first;  // of those that are answered; it is sent, if `sending`
+  // The answered calls; while `sending`, the first one is being sent.
+  call_t *first;
   call_t *last;
   call_t *
-      receiving;  // whose message comes; NULL: what is left of one is not needed
-  uint64_t left;       // bytes of the message that were not used yet
+      // The call whose message is received; NULL: the bytes are not needed.
+      receiving;
+  uint64_t left;       // bytes of the message that are still to be used
   uint32_t count;      // of calls
-  uint32_t confirmed;  // bytes in s->body that are confirmed
+  uint32_t confirmed;  // bytes in s->body that are already confirmed
   bool sending;
-  bool over;        // its end was submitted
-  fc_code_t code;   // why it ends when its calls are answered; 0: it does not
+  bool over;        // the end of the stream was submitted
+  // The stream ends with this error after its calls; 0: it goes on.
+  fc_code_t code;
   const char *why;  // static
 };
 
@@ -125,8 +130,8 @@ static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
 // ---------------------------------------------------------------------------
 // Answers
 
-// Only puts the call among those that are answered: whoever called the exchange sends
-// (send_next).
+// Only adds the call to the answered ones. The code that called the exchange sends the
+// answer afterwards (send_next).
 static void answer(fc_exchange_t *x, const fc_answer_t *what) {
   call_t *call = of_exchange(x);
   fc_http2_messages_t *m = call->stream->messages;
@@ -139,7 +144,7 @@ static void answer(fc_exchange_t *x, const fc_answer_t *what) {
   m->last = call;
 }
 
-// There are no pieces.
+// This answer is not in pieces, so it cannot be sent: the stream fails.
 static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
                            char *body) {
   (void)body;
@@ -198,7 +203,7 @@ void fc_http2_messages_sent(fc_http2_stream_t *s) {
 // ---------------------------------------------------------------------------
 // Messages
 
-// The stream itself was counted for one call; each further one is counted here.
+// The stream itself was counted as one call. Each call beside it is counted here.
 static call_t *open_call(fc_http2_stream_t *s) {
   fc_http2_connection_t *h = s->connection;
   fc_http2_messages_t *m = s->messages;
@@ -223,12 +228,13 @@ static call_t *open_call(fc_http2_stream_t *s) {
   return call;
 }
 
-// The server drains: no message is begun any more.
+// Does the server drain? Then no further message is begun.
 static bool leaves(const fc_http2_stream_t *s) {
   return s->connection->leaving == 2 && s->exchange.server->draining;
 }
 
-// False: not now. It is tried again when another call of the stream has ended.
+// False: the message cannot begin now. This is tried again when another call of the
+// stream has ended.
 static bool begin_message(fc_http2_stream_t *s, fc_str_t bytes) {
   fc_http2_connection_t *h = s->connection;
   fc_http2_messages_t *m = s->messages;
@@ -261,7 +267,8 @@ static fc_status_t read_head(const call_t *call, fc_str_t begin,
   return FC_OK;
 }
 
-// Of a message that is compressed only its beginning is inflated.
+// Finds the client's id for a message. Inflates only the beginning of a compressed
+// message.
 static void take_id(call_t *call, const fc_request_t *request) {
   fc_text_t text;
   fc_str_t begin = request->begin;
@@ -272,7 +279,8 @@ static void take_id(call_t *call, const fc_request_t *request) {
   fc_text_init(&text, fc_allocator_system(), 2 * PACKED);
   begin.data += FC_MESSAGE_HEAD;
   begin.size -= FC_MESSAGE_HEAD;
-  // It may be cut off or too long; what was inflated before stays.
+  // The message may be cut off or too long; the bytes inflated before that stay in
+  // `text`.
   if (packed) (void)fc_inflate(coding, begin, PACKED, &text, NULL, NULL);
   if (packed) begin = fc_text_str(&text);
   const fc_str_t id = fc_message_id(begin);
@@ -281,7 +289,7 @@ static void take_id(call_t *call, const fc_request_t *request) {
   fc_text_deinit(&text);
 }
 
-// Of a message that is kept, more may be there than is looked at.
+// Admits a call from the first FC_LIMIT_PEEK bytes of its message.
 static void admit(call_t *call, fc_str_t begin) {
   fc_exchange_t *x = &call->exchange;
   fc_head_t head;
@@ -296,7 +304,8 @@ static void admit(call_t *call, fc_str_t begin) {
     fc_exchange_fail(x, error, (fc_stage_t)x->times.stage);
   } else if (x->asked.is_call) {
     call->state = CALL_BODY;
-    // Its module may have been loaded meanwhile, which held the client up.
+    // Waiting for the module may have held the client up, so its pace is measured from
+    // now on.
     fc_pace_begin(&call->stream->body_pace,
                   fc_http2_now_ms(call->stream->connection));
     fc_http2_stream_open_window(call->stream, call->size);
@@ -306,7 +315,7 @@ static void admit(call_t *call, fc_str_t begin) {
   }
 }
 
-// What is there has doubled since it was looked at, or is all that it can be.
+// Has the beginning doubled since it was last looked at, or is it complete?
 static bool has_more(const call_t *call, fc_str_t begin) {
   return begin.size >= 2 * (uint64_t)call->looked || begin.size == call->size ||
          begin.size >= FC_LIMIT_PEEK;
@@ -326,8 +335,8 @@ static void append(call_t *call, fc_str_t bytes) {
   }
 }
 
-// Uses bytes of one message; returns how many, 0: it can use none now. What comes of a
-// message that was refused is not needed.
+// Uses bytes of one message and returns their number; 0: none can be used now. The
+// bytes of a refused message are dropped.
 static size_t use_some(fc_http2_stream_t *s, fc_str_t bytes) {
   fc_http2_messages_t *m = s->messages;
   if (m->code) return bytes.size;
@@ -387,9 +396,9 @@ void fc_http2_messages_body(fc_http2_stream_t *s, fc_str_t bytes) {
 }
 
 // ---------------------------------------------------------------------------
-// Beginning and end
+// The beginning and the end of a stream of messages
 
-// More of the message must come before it is admitted, so the window is opened for it.
+// The call needs more of its message before it is admitted, so the window is opened.
 static void wait_for_more(fc_http2_stream_t *s) {
   fc_http2_messages_t *m = s->messages;
   const call_t *call = m->receiving;
@@ -400,7 +409,8 @@ static void wait_for_more(fc_http2_stream_t *s) {
   if (kept > m->confirmed) m->confirmed = kept;
 }
 
-// Does the client end within a message? One that waits for its turn may still be whole.
+// Has the client ended its body within a message? A message that waits for its turn may
+// be complete.
 static bool is_cut_off(const fc_http2_stream_t *s) {
   const fc_http2_messages_t *m = s->messages;
   const uint32_t kept = fc_stash_size(&s->body);
@@ -408,7 +418,7 @@ static bool is_cut_off(const fc_http2_stream_t *s) {
   return m->left ? kept < m->left : kept && kept < FC_MESSAGE_HEAD;
 }
 
-// Is there nothing more to be done?
+// Is there no call, and no byte to use?
 static bool is_idle(const fc_http2_stream_t *s) {
   return !s->messages->count && !fc_stash_size(&s->body) && !s->messages->left;
 }

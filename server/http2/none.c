@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A build without HTTP/2: HTTP/1 is not told of it, and refuses its preface.
+// Stands for this folder in a build without HTTP/2: HTTP/1 then refuses the preface.
 #include "http2/http2.h"
 
 fc_status_t fc_http2_init(fc_http2_t *http2, fc_http1_t *http1,

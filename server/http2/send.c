@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes to the stream below. Frames are put together in memory of the loop, and what the
-// stream below takes at once is sent so; one system call sends the answers of many
-// streams. What it does not take is copied to memory of the connection's own, and nothing
-// more is taken from nghttp2 until that is sent: so a client that reads slowly has
-// FC_HTTP2_OUT bytes here, and its answers wait in their blocks.
+// Sends frames to the stream below. Frames are gathered in memory of the loop, and one
+// system call sends the answers of many streams. Bytes that the stream does not take at
+// once are copied to memory of the connection (`rest`), and no more frames are gathered
+// until these are sent. So a slow client takes FC_HTTP2_OUT bytes here, and its answers
+// wait in their blocks.
 #include "http2/connection.h"
 
 // ---------------------------------------------------------------------------
 // Pieces of answers
 
-// Says how many bytes come next; fc_http2_copy_pieces takes them.
+// nghttp2's callback: returns how many bytes come next. fc_http2_copy_pieces copies
+// them.
 ssize_t fc_http2_read_pieces(nghttp2_session *session, int32_t id, uint8_t *out,
                              size_t size, uint32_t *flags,
                              nghttp2_data_source *source, void *context) {
@@ -20,14 +21,15 @@ ssize_t fc_http2_read_pieces(nghttp2_session *session, int32_t id, uint8_t *out,
   if (!s->left && s->part == FC_PART_MORE && !is_last) {
     return NGHTTP2_ERR_DEFERRED;
   }
-  // A reset tells the client that the answer is not whole.
+  // A reset tells the client that the answer is not complete.
   if (!s->left && !is_last) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   if (s->left <= size) size = (size_t)s->left;
   if (s->left == size && is_last) {
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (s->tail.size) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    // nghttp2 wants them to be submitted here: https://github.com/nghttp2/nghttp2/issues/269
+    // nghttp2 wants the fields to be submitted here:
+    // https://github.com/nghttp2/nghttp2/issues/269
     if (s->tail.size) fc_http2_stream_tail(s);
   }
   return (ssize_t)size;
@@ -65,7 +67,7 @@ int fc_http2_copy_pieces(nghttp2_session *session, nghttp2_frame *frame,
   fc_http2_connection_t *h = context;
   fc_http2_stream_t *s = source->ptr;
   (void)session, (void)frame;
-  // nghttp2 goes on with the next frame by itself.
+  // nghttp2 offers this frame again when it is called next.
   if (h->size + 9 + size > FC_HTTP2_OUT) return NGHTTP2_ERR_WOULDBLOCK;
   put(h, head, 9);
   copy_some(s, size);
@@ -88,8 +90,8 @@ void fc_http2_note_ready(fc_http2_stream_t *s) {
 // ---------------------------------------------------------------------------
 // Frames
 
-// Takes frames from nghttp2 until there is no room for one, or none. False: nghttp2 has
-// no memory.
+// Gathers frames from nghttp2 until the buffer is full or there is no further one.
+// False: nghttp2 has no memory.
 static bool fill(fc_http2_connection_t *h) {
   ssize_t size = 1;
   h->busy = true;
@@ -104,7 +106,7 @@ static bool fill(fc_http2_connection_t *h) {
   return size >= 0;
 }
 
-// Goes on with streams whose pieces were sent. False: there were none.
+// Continues streams whose pieces were sent. False: there were none.
 static bool settle(fc_http2_connection_t *h) {
   fc_http2_stream_t *s;
   const bool any = h->ready != NULL;
@@ -119,7 +121,7 @@ static bool settle(fc_http2_connection_t *h) {
 // ---------------------------------------------------------------------------
 // The stream below
 
-// Gives it `rest`, of which `size` bytes are to be sent. False: the connection is closed.
+// Gives `size` bytes of `rest` to the stream. False: the connection is closed.
 static bool write_rest(fc_http2_connection_t *h, size_t size) {
   fc_stream_t *stream = h->base->stream;
   const fc_span_t span = {h->rest, size};
@@ -132,8 +134,8 @@ static bool write_rest(fc_http2_connection_t *h, size_t size) {
   return true;
 }
 
-// From now on the client must keep a pace, until nothing more is to be sent. It first has
-// to take what it was given before.
+// Copies the unsent bytes to `rest`. Until all is sent, the client must keep a minimum
+// rate. Its measurement begins with bytes that the stream took before.
 static bool keep_rest(fc_http2_connection_t *h, size_t sent) {
   fc_stream_t *stream = h->base->stream;
   h->rest = fc_alloc(fc_http2_http1(h)->allocator, FC_HTTP2_OUT);
@@ -147,9 +149,9 @@ static bool keep_rest(fc_http2_connection_t *h, size_t sent) {
   return write_rest(h, h->size - sent);
 }
 
-// A full buffer is likely to have more behind it. It goes by `write`, whose written event
-// comes in another turn of the loop: other connections are served before it is filled
-// again.
+// If the buffer is full, there are likely to be more frames. Then `write` is used,
+// which reports the end in another turn of the loop: so other connections are served
+// before the buffer is filled again.
 static bool write_out(fc_http2_connection_t *h) {
   fc_stream_t *stream = h->base->stream;
   if (h->rest) return write_rest(h, h->size);
@@ -168,7 +170,8 @@ static void free_rest(fc_http2_connection_t *h) {
   h->rest = NULL;
 }
 
-// Between the two GOAWAYs of a drain requests may come, though nghttp2 expects none.
+// Is the connection over? Between the two GOAWAYs of a drain it is not: requests may
+// still come, although nghttp2 expects none.
 static bool is_done(const fc_http2_connection_t *h) {
   return !h->writing && (h->over || h->leaving != 1) &&
          !nghttp2_session_want_read(h->session) &&
@@ -213,7 +216,8 @@ void fc_http2_send_later(fc_http2_connection_t *h) {
 void fc_http2_send_all(fc_http2_t *http2) {
   fc_http2_connection_t *h = http2->unsent;
   http2->unsent = NULL;
-  // Those that have more to send by then have their turn later.
+  // Connections that have more to send afterwards come into the list again, and have
+  // their turn later.
   while (h) {
     fc_http2_connection_t *next = h->next_unsent;
     h->is_unsent = false;

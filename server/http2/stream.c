@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request of HTTP/2 and its answer: from a head to an exchange, and back. What is told
-// of fields and lines of an answer is what HTTP/1 says.
+// Turns the head and body of an HTTP/2 request into an exchange, and the exchange's
+// answer into frames. The fields of an answer are those that HTTP/1 writes.
 #include <stddef.h>
 
 #include "http2/connection.h"
 
-#define FIELDS_MAX 40  // of an answer
+#define FIELDS_MAX 40  // the most fields of an answer
 
 static fc_http2_stream_t *of_exchange(fc_exchange_t *x) {
   const size_t offset = offsetof(fc_http2_stream_t, exchange);
@@ -52,7 +52,7 @@ static fc_status_t append(fc_http2_stream_t *s, fc_str_t bytes,
                             err);
 }
 
-// The window is opened by what was appended.
+// The client may send as many further bytes as were appended.
 static void take_body(fc_http2_stream_t *s, fc_str_t bytes) {
   fc_error_t *error = &fc_http2_http1(s->connection)->error;
   if (append(s, bytes, error) == FC_OK) fc_http2_stream_consume(s, bytes.size);
@@ -65,8 +65,8 @@ static void complete_body(fc_http2_stream_t *s) {
   if (s->state == FC_HTTP2_CALL) wait_for(s, FC_WAIT_NONE);
 }
 
-// Opens the stream's window for a body that is wanted: a client need not wait for each
-// 64 KiB of it to be confirmed.
+// Opens the stream's window for a body that is needed, so that the client need not wait
+// for a confirmation of each 64 KiB.
 void fc_http2_stream_open_window(const fc_http2_stream_t *s, uint64_t length) {
   uint64_t size = length ? length : FC_LIMIT_READ_BODY;
   if (size > 4 * FC_LIMIT_READ_BODY) size = 4 * FC_LIMIT_READ_BODY;
@@ -99,8 +99,9 @@ static void receive_body(fc_http2_stream_t *s, const fc_head_t *head) {
   wait_for(s, FC_WAIT_BODY);
 }
 
-// A body that comes before its head is admitted is kept, as far as the stream's first
-// window allows; the connection's window is opened, so that others go on.
+// Keeps bytes of a body that come before the head is admitted: at most the stream's
+// first window. The connection's window is opened nevertheless, so that other streams
+// go on.
 static void keep_body(fc_http2_stream_t *s, fc_str_t bytes) {
   const fc_owner_t owner = fc_exchange_owner(&s->exchange.asker.address);
   fc_error_t *error = &fc_http2_http1(s->connection)->error;
@@ -117,7 +118,8 @@ static bool peeks(const fc_http2_stream_t *s) {
   return s->state == FC_HTTP2_WAIT && s->exchange.wait.peeks;
 }
 
-// Small pieces are not looked at one by one: what is there must have doubled.
+// Are there enough new bytes to look for the model's name again? They must have
+// doubled, so that small pieces cost little.
 static bool has_more(const fc_http2_stream_t *s) {
   const uint32_t size = fc_stash_size(&s->body);
   return size >= 2 * (uint64_t)s->looked || size >= FC_LIMIT_PEEK;
@@ -137,7 +139,7 @@ void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes) {
     case FC_HTTP2_BODY:
       take_body(s, bytes);
       break;
-    default:  // what comes of a body that is not needed is not confirmed
+    default:  // bytes of a body that is not needed are not confirmed
       break;
   }
 }
@@ -159,7 +161,7 @@ void fc_http2_stream_field(fc_http2_stream_t *s, fc_str_t name,
   const bool is_target = fc_str_equal(name, FC_STR(":path"));
   if (fc_str_equal(name, FC_STR(":method")) &&
       fc_str_equal(value, FC_STR("HEAD"))) {
-    s->exchange.asked.method = FC_METHOD_HEAD;  // though the head be refused
+    s->exchange.asked.method = FC_METHOD_HEAD;  // also if the head is refused
   }
   if (s->refusal) return;
   if (is_target && value.size > FC_LIMIT_TARGET) {
@@ -181,7 +183,7 @@ void fc_http2_stream_field(fc_http2_stream_t *s, fc_str_t name,
   }
 }
 
-// Answers without needing the body.
+// Answers a request without its body.
 static void answer_early(fc_http2_stream_t *s, const fc_head_t *head,
                          const fc_error_t *error) {
   fc_exchange_t *x = &s->exchange;
@@ -210,7 +212,7 @@ static fc_status_t read_head(fc_http2_stream_t *s, fc_head_t *out_head,
   return FC_OK;
 }
 
-// The model is named by the body, of which too little is there.
+// The body names the model, but too little of the body has come.
 static void wait_for_more(fc_http2_stream_t *s) {
   s->state = FC_HTTP2_WAIT;
   if (!s->looked) fc_pace_begin(&s->body_pace, fc_http2_now_ms(s->connection));
@@ -226,7 +228,7 @@ static void admit(fc_http2_stream_t *s) {
   fc_exchange_take(x, &head.request);
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
   if (status == FC_OK && x->asked.is_stream) {
-    fc_http2_messages_begin(s);  // the head is each message's
+    fc_http2_messages_begin(s);  // the head is the head of each message
     return;
   }
   if (status == FC_OK && x->wait.peeks) {
@@ -279,19 +281,20 @@ static nghttp2_nv field_of(fc_str_t name, fc_str_t value) {
                       NGHTTP2_NV_FLAG_NONE};
 }
 
-// Reads field lines as HTTP/1 has them. nghttp2 makes the names' letters small.
+// Converts field lines as HTTP/1 writes them to fields of nghttp2, which makes their
+// names lower case.
 static size_t read_lines(fc_str_t text, size_t count, nghttp2_nv *out) {
   fc_str_t line;
   while ((line = fc_str_take(&text, '\n')).size > 1) {
     FC_ASSERT(count < FIELDS_MAX);
     const fc_str_t name = fc_str_take(&line, ':');
-    // Without the blank in front and the CR behind.
+    // Without the blank before the value and the CR after it.
     out[count++] = field_of(name, fc_str_make(line.data + 1, line.size - 2));
   }
   return count;
 }
 
-// The same of a head.
+// Converts a whole head in the same way.
 static size_t read_fields(fc_str_t text, nghttp2_nv *out) {
   const fc_str_t line = fc_str_take(&text, '\n');
   // "HTTP/1.1 200 OK"
@@ -305,8 +308,8 @@ void fc_http2_stream_tail(fc_http2_stream_t *s) {
   (void)nghttp2_submit_trailer(s->connection->session, s->id, fields, count);
 }
 
-// Sends the head, and the pieces behind it if there are any.
-// `tail`: more fields of the head.
+// Sends the head and, if `with_body`, the pieces after it. `tail` has further fields of
+// the head.
 static void send_head(fc_http2_stream_t *s, const fc_answer_t *what,
                       bool with_body, fc_str_t tail) {
   char text[FC_LIMIT_HEAD];
@@ -342,7 +345,8 @@ static void take_pieces(fc_http2_stream_t *s, const fc_exchange_t *x) {
   for (uint32_t i = 0; i < x->out.count; i++) s->left += x->out.pieces[i].size;
 }
 
-// The first piece: an error that is lines of a head has no more.
+// Returns the text of the first piece. The lines of an error, or of a tail, are in one
+// piece.
 static fc_str_t text_of(const fc_http2_stream_t *s) {
   const fc_piece_t *piece = &s->exchange.out.pieces[0];
   return fc_str_make(
@@ -391,7 +395,7 @@ static void part(fc_exchange_t *x, fc_part_end_t part) {
   s->tail = text_of(s);
 }
 
-// The client gets the head alone, which says what is wrong.
+// Sends only the head, which says what is wrong. There is no memory for a body.
 static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
                            char *body) {
   fc_http2_stream_t *s = of_exchange(x);
@@ -422,8 +426,8 @@ const fc_carrier_t fc_http2_carrier = {.answer = answer,
                                        .again = again,
                                        .resume = resume};
 
-// An answer was sent, but the client's body still comes: it has a moment to end it, and
-// is then told that nobody needs it.
+// The answer was sent, but the client's body still comes. The client gets a moment to
+// end it, and then a reset.
 static void discard(fc_http2_stream_t *s) {
   s->state = FC_HTTP2_DISCARD;
   wait_for(s, s->ended ? FC_WAIT_NONE : FC_WAIT_LINGER);
@@ -436,7 +440,8 @@ void fc_http2_stream_sent(fc_http2_stream_t *s) {
     else fc_exchange_part_sent(&s->exchange);
     return;
   }
-  if (s->in_parts && s->part == FC_PART_CUT) return;  // its reset comes next
+  // The stream is reset next.
+  if (s->in_parts && s->part == FC_PART_CUT) return;
   fc_exchange_sent(&s->exchange);
   discard(s);
 }
@@ -444,7 +449,8 @@ void fc_http2_stream_sent(fc_http2_stream_t *s) {
 // ---------------------------------------------------------------------------
 // Time-outs
 
-// Is it the connection that is slow, which has a pace of its own, and no closed window?
+// Does the stream wait only because the connection is slow, whose pace is checked
+// separately? Not if a window is closed.
 static bool is_held_up(const fc_http2_stream_t *s) {
   nghttp2_session *session = s->connection->session;
   return s->connection->writing &&
@@ -513,7 +519,7 @@ static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
                                             .go_on = go_on};
 
 // ---------------------------------------------------------------------------
-// Beginning and end
+// The beginning and the end of a stream
 
 fc_http2_stream_t *fc_http2_stream_open(fc_http2_connection_t *h, int32_t id,
                                         fc_http2_refusal_t *out_refusal) {
