@@ -32,8 +32,8 @@ static inline bool fc_address_is_unix(const fc_address_t *address) {
 // Can only programs of this machine reach the address? Must not be called for Unix
 // sockets.
 bool fc_address_is_loopback(const fc_address_t *address);
-// Writes the literal address, in brackets if it is IPv6, or the path of a Unix
-// socket; returns the port, 0 if it has none.
+// Writes the literal address, in brackets if it is IPv6, or the path of a Unix socket.
+// Returns the port; 0 for a Unix socket.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
 // Returns the host name in "name", "name:port", "[v6]" or "[v6]:port", brackets included;
 // "" if `host` has none of these forms.

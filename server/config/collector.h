@@ -11,7 +11,7 @@
 typedef struct fc_collector_t {
   char host[256];  // name or address; "": there is no collector
   char port[8];
-  char path[256];  // with /v1/traces at its end
+  char path[256];  // ends with /v1/traces
   bool literal;    // the host is an IPv6 address
 } fc_collector_t;
 

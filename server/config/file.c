@@ -10,10 +10,10 @@
 #include "config/file_parser.h"
 
 #define FILE_MAX (1u << 20)
-#define DEPTH_MAX 10  // of lists and objects; "dims" go deepest
+#define DEPTH_MAX 10  // of lists and objects; "dims" are nested deepest
 
 // ---------------------------------------------------------------------------
-// Reading
+// Reading the file
 
 static fc_status_t fail_file(const char *name, const char *why,
                              fc_error_t *err) {
@@ -60,7 +60,8 @@ static size_t skip_piece(const fc_config_file_t *file, size_t at,
     for (at += 2; at + 1 < size; at++) {
       if (text[at] == '*' && text[at + 1] == '/') return at + 2;
     }
-    *out_comment = false;  // it has no end: the parser refuses its '/'
+    // The comment has no end: the parser then refuses its '/'.
+    *out_comment = false;
     return size;
   }
   if (text[at++] != '"') return at;
@@ -82,7 +83,7 @@ static void blank_comments(fc_config_file_t *file) {
 }
 
 // ---------------------------------------------------------------------------
-// The object
+// The top object
 
 static fc_status_t take_option(fc_file_parser_t *p, const fc_option_t *option) {
   const size_t index = (size_t)(option - fc_options);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a file that gives authority, such as the files of --token-file and --trust.
-// Whoever can write such a file has the authority. So the file is refused if its mode
-// lets anybody except its owner write it. It is read whole, at the start and at SIGHUP.
+// Reads a file that grants rights, such as the files of --token-file and --trust.
+// Whoever can write such a file could grant themselves rights. So the file is refused
+// if its mode lets anybody except its owner write it. It is read whole, at the start
+// and at SIGHUP.
 #ifndef FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 #define FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 

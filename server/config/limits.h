@@ -25,7 +25,8 @@
 
 // A connection
 #define FC_LIMIT_READ (64u << 10)  // bytes of one read, except for large bodies
-// While a call runs and this many bytes of later requests are buffered, no more are read.
+// While a call runs, no more bytes are read once this many bytes of later requests are
+// kept.
 #define FC_LIMIT_PIPELINED (16u << 10)
 // If an answer does not need the request's body, the server reads and drops the body, and
 // keeps the connection. It does so only if the announced body has at most this many bytes
@@ -40,22 +41,24 @@
 // many of them are for the mapped files of large bodies and answers.
 #define FC_LIMIT_RESERVED_FILES 128
 #define FC_LIMIT_SHARED_FILES 64
-#define FC_LIMIT_MODULE_FILES 2  // further descriptors kept for each module
+#define FC_LIMIT_MODULE_FILES 2  // further descriptors reserved for each module
 #define FC_LIMIT_WORKER_FILES 7  // and for each process that a module may have
 #define FC_LIMIT_PASSED 64       // sockets taken from a service manager
-#define FC_LIMIT_TURNED_AWAY 32  // connections being told 503 at one time
+// Connections that are answered 503 at one time.
+#define FC_LIMIT_TURNED_AWAY 32
 // The most TLS handshakes that are in progress: this many, or half of --connections plus
 // one if that is less. One more handshake takes the place of an old one.
 #define FC_LIMIT_HANDSHAKES 1000
 
-// After this many wrong tokens of one client within FC_LIMIT_GUESSES_MS, the answers to
-// further ones are delayed by FC_LIMIT_GUESS_WAIT_MS.
+// If a client sends more than this many wrong tokens within FC_LIMIT_GUESSES_MS, the
+// answers to the further ones are delayed by FC_LIMIT_GUESS_WAIT_MS.
 #define FC_LIMIT_GUESSES 10
 #define FC_LIMIT_GUESSES_MS 60000
 #define FC_LIMIT_GUESS_WAIT_MS 1000
 
-// How many bytes of a body are searched for the name of its model. This is also HTTP/2's
-// first flow-control window, so no more bytes can be there.
+// How many bytes of a body are searched for the name of its model. The first
+// flow-control window of HTTP/2 is as large, so a client can send no more before the
+// model is known.
 #define FC_LIMIT_PEEK ((64u << 10) - 1)
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
 // Bytes of a list in gRPC: the longest answer that gRPC clients accept by default.
@@ -85,8 +88,8 @@
 // After a turn of several steps took twice FC_LIMIT_TURN_NS, this many turns have one
 // step each. So quick steps cost about as much as the slow step did.
 #define FC_LIMIT_TURN_SINGLES 32
-// The most time that a caller can owe others for turns of its calls. So its next turn
-// always comes.
+// The most time that a caller can owe to others for turns of its calls. It is limited,
+// so that the caller's next turn always comes.
 #define FC_LIMIT_TURNS_OWED_NS (64 * FC_LIMIT_TURN_NS)
 // How many modules have their own lines in /metrics, and how many bytes the names of the
 // module and the function in such a line may have. Numbers of all other modules are
@@ -94,7 +97,7 @@
 #define FC_LIMIT_METRIC_MODULES 1000
 #define FC_LIMIT_LABEL 400
 
-// A response: room kept in front of the body, so that one write sends both.
+// Room in front of the body of an answer for its head, so that one write sends both.
 #define FC_LIMIT_HEAD 1536
 
 // The lane: the calls that run on the loop's thread with --lane=auto. Code takes many
@@ -114,7 +117,7 @@
 #define FC_LIMIT_INLINE_TURN_NS 200000u
 // Attempts that were given up may take at most 1 / this share of the loop's time.
 #define FC_LIMIT_INLINE_LOST_SHARE 20u
-// A call on the loop has a body of fewer bytes, and results of fewer bytes.
+// The body of a call on the loop has fewer bytes than this, and so have its results.
 #define FC_LIMIT_INLINE_BODY (16u << 10)
 // How many calls of a function are measured on workers before one runs on the loop.
 #define FC_LIMIT_INLINE_SAMPLES 16
@@ -237,8 +240,9 @@
 // copied through the ring, which costs less than the fresh pages of a file
 // (bench/handoff, docs/decisions/worker-processes.md).
 #define FC_LIMIT_SHARED (512u << 10)
-// If a result of at least this many bytes lies in the body of its call, it is sent from
-// there. A smaller result is copied, so that one write sends the whole answer.
+// If a result of at least this many bytes lies in the body of its call (the function
+// returned an argument), it may be sent from there. A smaller result is copied, so that
+// one write sends the whole answer.
 #define FC_LIMIT_KEPT_RESULT (64u << 10)
 // How many files of bodies and answers are kept to be used again, and for how long.
 #define FC_LIMIT_KEPT_FILES 32

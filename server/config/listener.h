@@ -5,7 +5,7 @@
 // key is not given, the option of its row holds. If a flag or variable gives --listen,
 // the file's listeners are ignored, except those of passed sockets ("systemd:NAME").
 //
-// config/policy.h and config/socket_file.h say what the keys mean for clients.
+// config/policy.h and config/socket_file.h say what the keys do.
 #ifndef FARCALL_SERVER_CONFIG_LISTENER_H_
 #define FARCALL_SERVER_CONFIG_LISTENER_H_
 
@@ -38,8 +38,8 @@ void fc_listener_policy_init(fc_listener_policy_t *policy);
 bool fc_listener_is_guarded(fc_str_t address,
                             const fc_listener_policy_t *policy);
 
-// The first asks whether the key is about the file of a Unix socket. The second asks
-// whether it is about TLS, which only TCP has.
+// Is the key about the file of a Unix socket (the first function), or about TLS, which
+// only TCP has (the second one)?
 bool fc_listener_key_is_of_file(size_t key);
 bool fc_listener_key_is_of_tls(size_t key);
 // Is TLS spoken at the address? Never at a Unix socket.

@@ -21,7 +21,7 @@ void fc_module_policy_init(fc_module_policy_t *policy, const char *name) {
 }
 
 // ---------------------------------------------------------------------------
-// What is in force
+// The policies in force
 
 typedef struct resolver_t {
   fc_module_policies_t *policies;
@@ -29,7 +29,7 @@ typedef struct resolver_t {
   fc_error_t *err;
 } resolver_t;
 
-// Is the key about all versions of a module? Then a version has its module's value.
+// Is the key about all versions of a module? Then all versions have the module's value.
 static bool is_of_module(size_t key) {
   return key == FC_MODULE_KEY_versions || key == FC_MODULE_KEY_aliases;
 }

@@ -5,7 +5,7 @@
 // holds, or the row's default if it has no option. "m@3" is version 3 of m: keys that
 // "m@3" does not give have the values of m.
 //
-// modules/policy.h says what the keys mean.
+// modules/policy.h says what the keys do.
 #ifndef FARCALL_SERVER_CONFIG_MODULE_H_
 #define FARCALL_SERVER_CONFIG_MODULE_H_
 
@@ -23,7 +23,7 @@ typedef struct fc_module_policy_t {
 #define FC_MODULE_KEY(field, key, kind, ...) FC_OPTION_TYPE_##kind field;
 #include "config/module.def"
 #undef FC_MODULE_KEY
-  const char *name;                     // of the module; NULL: all others
+  const char *name;  // the module's name; NULL: the policy of all other modules
   fc_origin_t origin;                   // of the member
   fc_origin_t origins[FC_MODULE_KEYS];  // where each value comes from
 } fc_module_policy_t;
@@ -31,11 +31,12 @@ typedef struct fc_module_policy_t {
 // The policies in force.
 typedef struct fc_module_policies_t {
   fc_allocator_t allocator;
-  fc_module_policy_t *items;  // of modules and versions that are named
+  // Of the modules and versions in the configuration.
+  fc_module_policy_t *items;
   uint32_t count;
-  fc_module_policy_t others;  // holds for all others
+  fc_module_policy_t others;  // the policy of all others
   fc_name_table_t names;      // from names to positions in `items`
-  bool versioned;             // some of `items` are for single versions
+  bool versioned;             // some of `items` are policies of single versions
 } fc_module_policies_t;
 
 // The table, with offsets in fc_module_policy_t.

@@ -17,7 +17,7 @@
 #define FC_OPTION_TYPE_SIZE_OF(least, most) uint64_t
 #define FC_OPTION_TYPE_TIME uint64_t
 #define FC_OPTION_TYPE_FLAG bool
-#define FC_OPTION_TYPE_CHOICE unsigned  // position of the word in its list
+#define FC_OPTION_TYPE_CHOICE unsigned  // index of the word in its list
 
 enum {
 #define FC_OPTION(field, ...) FC_OPTION_##field,
@@ -75,8 +75,8 @@ typedef struct fc_server_options_t {
   // The PATHs of argv if it has any, else those of the file.
   const char *const *paths;
   size_t path_count;
-  const char
-      *worker_program;  // the program that worker processes run: this one
+  // The program that worker processes run: this one.
+  const char *worker_program;
   fc_config_file_t file;
   // What the options were parsed from, so that SIGHUP can parse them again.
   int argc;

@@ -6,7 +6,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#define IPV4_BITS 96  // of ::ffff:0:0/96
+// Leading bits that all IPv4 addresses share (::ffff:0:0/96).
+#define IPV4_BITS 96
 
 static fc_peer_t of_ipv4(const struct in_addr *address) {
   fc_peer_t peer = {.bytes = {[10] = 0xFF, [11] = 0xFF}};

@@ -17,13 +17,13 @@ typedef struct fc_policy_t {
   bool loopback;   // the listener has a loopback address
   bool any_host;   // the listener is a Unix socket: Host may be any
   bool local;      // the listener is a Unix socket
-  bool tls;        // the listener speaks TLS: its scheme is https
+  bool tls;        // the listener speaks TLS, so its scheme is https
   uint8_t admin;   // FC_ADMIN_*
   fc_str_t bind;   // the literal address it listens on, in brackets if IPv6
   fc_str_t hosts;  // as --allow-host: separated by commas
   fc_networks_t proxies;       // as --trusted-proxy
   fc_str_t origins;            // as --allow-origin: separated by commas, or "*"
-  const fc_tokens_t *tokens;   // of --token-file; NULL: nobody needs one
+  const fc_tokens_t *tokens;   // of --token-file; NULL: no token is needed
   fc_users_t users;            // of --socket-users, of a Unix socket
   fc_priorities_t priorities;  // that clients may choose from
   // Most calls and connections of one client; 0: half of all connections.
@@ -31,8 +31,8 @@ typedef struct fc_policy_t {
   uint32_t client_connections;
 } fc_policy_t;
 
-// Has the listener tokens or rules for users? Then not every client may request
-// everything.
+// Has the listener tokens, or rules for users? Then a client's scopes limit its
+// requests.
 static inline bool fc_policy_is_guarded(const fc_policy_t *policy) {
   return policy->tokens || policy->users.count;
 }

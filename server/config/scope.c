@@ -42,8 +42,8 @@ bool fc_scopes_parse(fc_str_t text, char separator, uint8_t *out_scopes,
   return true;
 }
 
-// When a character of the name does not match the pattern, the last '*' takes one
-// character more, and the pattern behind that '*' is tried again.
+// When a character does not match, the last '*' is made to match one character more,
+// and the pattern after it is tried again from there.
 static bool fits(fc_str_t pattern, fc_str_t name) {
   size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
   while (n < name.size) {

@@ -30,9 +30,9 @@ typedef struct fc_grant_t {
   fc_str_t name;     // of the token
   fc_str_t modules;  // patterns, separated by commas; "": every module
   bool is_user;      // `name` is the number of a user of a Unix socket
-  bool is_ranged;    // `priorities` holds, in place of the listener's
+  bool is_ranged;    // `priorities` replaces the range of the listener
   fc_priorities_t priorities;
-  const char *hash;  // of the token; NULL: it is a user's
+  const char *hash;  // of the token; NULL: the grant is a user's
 } fc_grant_t;
 
 // Returns the name of the lowest scope of a set that is not empty.

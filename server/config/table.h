@@ -79,10 +79,10 @@ extern const fc_option_t fc_options[FC_OPTIONS];
 // Finds an option by its flag ("max-body") or its letter; NULL: there is none.
 const fc_option_t *fc_option_find(fc_str_t flag);
 const fc_option_t *fc_option_find_letter(char letter);
-// Returns the word of a CHOICE at `place`; `data` is NULL behind the last word.
+// Returns the word of a CHOICE at index `place`; `data` is NULL after the last word.
 fc_str_t fc_choice_word(const char *words, unsigned place);
-// Returns that of `count` names that is nearest to `wanted`; NULL: all are more than 3
-// edits away.
+// Returns the one of `count` names that is nearest to `wanted`; NULL: all differ by
+// more than 3 edits.
 const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
                               size_t count);
 

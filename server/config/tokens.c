@@ -6,7 +6,8 @@
 #include "base/sha256.h"
 #include "config/guarded_file.h"
 
-#define SHOWN_MAX 16  // bytes of a wrong word; a secret has 43 or more
+// The most bytes of a wrong word in an error; a secret has 43 or more.
+#define SHOWN_MAX 16
 
 typedef struct parser_t {
   fc_tokens_t *tokens;
@@ -29,7 +30,7 @@ static fc_status_t fail_at(const parser_t *p, const char *at,
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// The next word of the line; "" at its end.
+// Takes the next word of the line; "": there is none.
 static fc_str_t take_word(parser_t *p) {
   const char *at = p->rest.data, *end = at + p->rest.size;
   while (at < end && is_blank(*at)) at++;
@@ -73,7 +74,7 @@ static fc_status_t take_scopes(parser_t *p, fc_token_t *token) {
   if (fc_scopes_parse(take_word(p), ',', &token->grant.scopes, &bad)) {
     return FC_OK;
   }
-  const bool shown = bad.size <= SHOWN_MAX;  // it may be the secret
+  const bool shown = bad.size <= SHOWN_MAX;  // a longer word may be the secret
   char says[128];
   snprintf(says, sizeof says, "a scope is one of %s%s", fc_scope_names(),
            shown ? ", not" : "");
@@ -106,7 +107,7 @@ static fc_status_t take_hash(parser_t *p, fc_token_t *token) {
 
 #define PRIORITY FC_STR("priority=")
 
-// Takes the words behind the hash. A word with '=' is the range, because no pattern
+// Takes the words after the hash. A word with '=' is the range, because no pattern
 // contains '='.
 static fc_status_t take_more(parser_t *p, fc_token_t *token) {
   fc_grant_t *grant = &token->grant;
@@ -188,7 +189,7 @@ fc_status_t fc_tokens_parse(fc_tokens_t *out_tokens, const char *file,
   if (lines > FC_TOKENS_MAX) lines = FC_TOKENS_MAX;
   fc_tokens_t tokens = {
       .text = fc_alloc(allocator, text.size + 1),
-      // One more than the tokens, for the line that is being read.
+      // Room for one more item than there are tokens: for the line that is being read.
       .items = fc_alloc_array(allocator, lines + 1, sizeof *tokens.items)};
   fc_status_t status = FC_OK;
   if (!tokens.text || !tokens.items) status = fc_fail_memory(err);

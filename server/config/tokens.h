@@ -44,10 +44,10 @@ fc_status_t fc_tokens_parse(fc_tokens_t *out_tokens, const char *file,
 // Accepts zeroed tokens.
 void fc_tokens_close(fc_tokens_t *tokens);
 
-// Returns what the secret allows; NULL: no token has this secret. The time does not grow
-// with the number of tokens. From the time a client can learn that some token has the
-// same first place in the table as the secret that it sent, but no more of that token's
-// hash.
+// Returns the grant of the token with this secret; NULL: there is none. The time does
+// not grow with the number of tokens. A client that measures it can learn that the hash
+// of some token leads to the same place in the table as the hash of the secret that it
+// sent, but no more of that hash.
 const fc_grant_t *fc_tokens_find(const fc_tokens_t *tokens, fc_str_t secret);
 
 #endif  // FARCALL_SERVER_CONFIG_TOKENS_H_

@@ -23,7 +23,7 @@ typedef struct fc_sums_t {
 // FILE:LINE:COLUMN and the mistake there. `file` is the name for errors.
 fc_status_t fc_sums_parse(fc_sums_t *out_sums, const char *file, fc_str_t text,
                           fc_error_t *err) FC_MUST_CHECK;
-void fc_sums_close(fc_sums_t *sums);  // zeroed ones are allowed
+void fc_sums_close(fc_sums_t *sums);  // accepts a zeroed struct
 bool fc_sums_have(const fc_sums_t *sums, const char *sha256);
 
 typedef struct fc_trust_t {
@@ -33,7 +33,7 @@ typedef struct fc_trust_t {
 } fc_trust_t;
 
 void fc_trust_init(fc_trust_t *trust, const char *file);
-void fc_trust_deinit(fc_trust_t *trust);  // a zeroed one is allowed
+void fc_trust_deinit(fc_trust_t *trust);  // accepts a zeroed struct
 // Reads the file. After a failure the old sums stay. FC_CODE_NOT_ACCEPTABLE: the file has
 // a mistake, or is refused as a whole (guarded_file.h).
 fc_status_t fc_trust_read(fc_trust_t *trust, fc_error_t *err) FC_MUST_CHECK;

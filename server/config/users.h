@@ -9,7 +9,7 @@
 #include "config/scope.h"
 
 #define FC_USER_RULES_MAX 32
-#define FC_USER_GROUPS_MAX 256  // of one client that are looked at
+#define FC_USER_GROUPS_MAX 256  // the most groups of a client that are read
 
 typedef struct fc_user_rule_t {
   uint32_t user, group;  // FC_ACCOUNT_NONE: any
@@ -30,7 +30,7 @@ typedef struct fc_user_t {
 // A client of a Unix socket, after the rules were applied.
 typedef struct fc_known_user_t {
   bool known;
-  uint8_t scopes;  // 0: no rule fits, or there are none
+  uint8_t scopes;  // 0: no rule matches, or there are no rules
   uint32_t id;
 } fc_known_user_t;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks by Host and Origin whether a listener answers a request. Trusted proxies may
-// override both fields. This happens before the path is looked up; grant.h and
+// Checks whether a listener answers requests with this Host and Origin. The fields of
+// trusted proxies override both. This happens before the path is looked up; grant.h and
 // privilege.h decide later what the request may do. Loop thread; no allocation.
 #ifndef FARCALL_SERVER_EXCHANGE_ACCESS_H_
 #define FARCALL_SERVER_EXCHANGE_ACCESS_H_

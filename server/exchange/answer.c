@@ -12,7 +12,7 @@ static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
   return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
 }
 
-// If the server is leaving, its successor is expected when this server has ended.
+// The successor of a leaving server is expected when this server has ended.
 static uint32_t retry_after(const fc_server_t *server, fc_code_t code) {
   const uint64_t now_ns = fc_clock_ns();
   if (code != FC_CODE_SHUTTING_DOWN || server->ends_ns <= now_ns) {
@@ -178,12 +178,13 @@ void fc_exchange_take_off(fc_exchange_t *x, size_t size, void *out) {
   }
 }
 
-// Returns what the log says about an error. An internal error has its own line.
+// Returns the text of an error for the access log. An internal error has a line of its
+// own.
 static fc_str_t detail_of(const fc_error_t *error) {
   return fc_str(error->code == FC_CODE_INTERNAL ? "" : error->message);
 }
 
-// Logs what an internal error is about: only the operator may know it.
+// Logs the reason of an internal error, which only the operator may know.
 static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
   fc_log_field_t field = FC_LOG_TEXT("request_id", fc_exchange_id(x));
   fc_log_fields(x->server->log, FC_LOG_ERROR, fc_str(error->message), &field,
@@ -307,7 +308,7 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
 }
 
 // ---------------------------------------------------------------------------
-// Results
+// Results of calls
 
 // Copies the worker's times of the stages into the exchange.
 static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {

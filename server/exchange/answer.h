@@ -18,9 +18,9 @@ typedef struct fc_answer_facts_t {
   uint64_t document;
   fc_coding_t coding;
   bool is_page;
-  bool is_call;  // log and head tell the times of all stages
+  bool is_call;  // the log and the head have the times of all stages
   bool is_last;
-  const fc_session_t *session;  // that it made
+  const fc_session_t *session;  // that the request made; NULL: none
 } fc_answer_facts_t;
 
 // Opens a sink in a fresh block with room for the head. False: there is no memory.
@@ -36,11 +36,11 @@ void fc_exchange_send(fc_exchange_t *exchange, const fc_answer_facts_t *what);
 // one, and no more parts are made.
 void fc_exchange_send_part(fc_exchange_t *exchange,
                            const fc_answer_facts_t *what, fc_part_end_t part);
-// Answers that there is no memory; allocates nothing.
+// Answers with an error because there is no memory. Allocates nothing.
 void fc_exchange_answer_nothing(fc_exchange_t *exchange);
 
 // ---------------------------------------------------------------------------
-// Between answer.c and part.c
+// Functions that answer.c and part.c share
 
 // Moves the pieces of an outcome to the exchange. Returns their size in bytes.
 uint64_t fc_exchange_take_pieces(fc_exchange_t *exchange,

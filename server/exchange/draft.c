@@ -95,7 +95,7 @@ static void send_draft(fc_draft_t *w, fc_part_end_t part) {
     if (x->draft && x->parted.sending) leave_ring(x->draft);
     return;
   }
-  w->document.parts = NULL;  // they retain the module that has the digest
+  w->document.parts = NULL;  // the parts retain the module that has the digest
   end_draft(w);
   send_document(x, &document, &out, part);
   fc_parts_destroy(document.parts);

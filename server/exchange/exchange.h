@@ -36,25 +36,26 @@ typedef struct fc_answer_t {
   int status;
   uint64_t length;   // of the body
   bool in_parts;     // `length` is that of the first part
-  bool as_it_comes;  // in parts: no proxy is to gather them
-  bool is_cut;       // in parts: the first one is the last, as FC_PART_CUT
+  bool as_it_comes;  // in parts: no proxy may gather them
+  bool is_cut;       // in parts: the first part ends the answer, as FC_PART_CUT
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
   fc_str_t allow;        // "" if none
-  fc_str_t code;         // of an error, "" if the head does not say it
+  fc_str_t code;  // of an error, for the head; "": the head does not name it
   uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
   fc_coding_t coding;    // of the body
-  bool is_page;          // for a browser: the head says what the page may load
+  bool is_page;  // a page for browsers: the head limits what it may load
   uint32_t retry_after;  // seconds, 0: none
-  fc_str_t origin;       // of the page that may have the answer; "": of none
-  bool by_origin;        // another Origin may get another answer
-  bool is_preflight;     // it says what the page may ask for
-  bool no_store;         // no cache may have it
+  fc_str_t origin;       // of the page that may read the answer; "": none
+  bool by_origin;        // a request with another Origin may get another answer
+  bool is_preflight;     // the head says what the page may request
+  bool no_store;         // no cache may store the answer
   const fc_trace_t *trace;      // of the request, NULL: none
-  const fc_session_t *session;  // whose id the head says, NULL: none
-  const uint64_t *spent_ns;     // FC_STAGE_COUNT times to tell, or NULL
-  const fc_batched_t *batch;    // beside them, or NULL
+  // The session whose id is in the head; NULL: none.
+  const fc_session_t *session;
+  const uint64_t *spent_ns;     // FC_STAGE_COUNT times for the head; NULL: none
+  const fc_batched_t *batch;    // written after these times; NULL: none
   bool is_last;                 // the connection should close after this answer
   // For gRPC (request.has_trailers). `tail` has field lines that follow the body; static
   // text. `is_tail`: there is no body, and the bytes of the answer are such lines.
@@ -65,9 +66,10 @@ typedef struct fc_answer_t {
 // What follows a part of an answer.
 typedef enum fc_part_end_t {
   FC_PART_MORE,
-  FC_PART_LAST,  // nothing: the answer is whole
-  FC_PART_CUT,   // nothing, though the answer is not whole
-  FC_PART_TAIL,  // nothing: the part is the field lines behind the answer
+  FC_PART_LAST,  // no part follows: the answer is complete
+  FC_PART_CUT,   // no part follows, although the answer is not complete
+  // No part follows: this part is the field lines after the answer.
+  FC_PART_TAIL,
 } fc_part_end_t;
 
 typedef struct fc_carrier_t {
@@ -102,18 +104,18 @@ typedef struct fc_carrier_t {
 // client slows its own source, and parts do not accumulate.
 typedef struct fc_parted_t {
   bool begun;  // the head was sent
-  bool
-      ended;  // the carrier got the last part; the answer is counted and logged
+  // The carrier got the last part; the answer is counted and logged.
+  bool ended;
   bool sending;  // the carrier has a part
   uint64_t count;
   uint64_t size;      // bytes of the parts
   uint64_t first_ns;  // from the first byte of the request to the first part
-  int failed;  // the status that its error would have had; 0: it has none
+  int failed;  // the status that the error would have had; 0: there is no error
   // Of a call that is made in turns (pool/turn.h)
   bool paused;           // the next turn waits until the part is sent
-  uint64_t turns;        // that were made
-  uint64_t deadline_ns;  // the time that a turn has; 0: it is not limited
-  uint64_t limit_ns;     // the same by the operator's deadline alone
+  uint64_t turns;        // turns that were made
+  uint64_t deadline_ns;  // how long one turn may take; 0: not limited
+  uint64_t limit_ns;     // the same, by the operator's deadline alone
 } fc_parted_t;
 
 // The client. `address`, `user` and `bound` belong to the connection; ROUTE sets the
@@ -123,25 +125,27 @@ typedef struct fc_asker_t {
   // The client of the request: `address`, or the client that a trusted proxy names.
   fc_peer_t peer;
   fc_known_user_t user;           // who is at the other end of a Unix socket
-  fc_session_t **bound;           // the first session that ends with it
-  fc_priorities_t priorities;     // that the request may choose from
-  char token[FC_TOKEN_NAME_MAX];  // the name of the token it came with
-  uint8_t token_size;             // 0: without one
+  fc_session_t **bound;  // the first session that ends with the connection
+  // The priorities that the request may choose from.
+  fc_priorities_t priorities;
+  char token[FC_TOKEN_NAME_MAX];  // the name of the token that was sent
+  uint8_t token_size;             // 0: no token was sent
 } fc_asker_t;
 
 // What the request asks for, from its head and its route.
 typedef struct fc_asked_t {
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
-  bool is_call;             // its body is wanted: a call, an act, or asking
+  // The body is needed: for a call, an act, or a POST for a document.
+  bool is_call;
   bool is_asking;           // a POST for a document
-  bool is_preflight;        // a browser asks what a page may ask for
-  bool is_source;           // a loop by GET (exchange/source.h)
+  bool is_preflight;        // a browser asks what a page may request
+  bool is_source;           // an iteration by GET (exchange/source.h)
   bool is_stream;  // its body is a stream of messages (FC_ROUTE_STREAM)
-  bool
-      is_message;  // it is one message of a stream; so is its answer, also an error
-  bool
-      is_over;  // an iteration whose end the client has: the client is told to stop
+  // The request is one message of a stream. Its answer is one, too, even an error.
+  bool is_message;
+  // The client asks again after the iteration's end: it is told to stop.
+  bool is_over;
   fc_str_t origin;  // of the page that may have the answer; "": of none
   uint8_t id_size;  // 0: it has no id yet
   char id[FC_LIMIT_REQUEST_ID];
@@ -152,24 +156,24 @@ typedef struct fc_asked_t {
 typedef struct fc_exchange_wait_t {
   fc_waiter_t waiter;  // waits for the generation
   bool on;
-  bool waited;      // it has waited for the generation, at least once
-  bool slowed;      // it waits because of its token (FC_LIMIT_GUESS_WAIT_MS)
-  bool peeks;       // it waits for more of its body (FC_ROUTE_PEEK)
-  bool was_slowed;  // it has waited so
+  bool waited;      // has waited for the generation, at least once
+  bool slowed;      // waits because of a token (FC_LIMIT_GUESS_WAIT_MS)
+  bool peeks;       // waits for more of the body (FC_ROUTE_PEEK)
+  bool was_slowed;  // has waited because of a token
 } fc_exchange_wait_t;
 
 // The time of a request in each stage.
 typedef struct fc_times_t {
   uint64_t began_ns;   // of the first byte of the head; 0: no byte yet
-  uint64_t marked_ns;  // until then time is counted to a stage
+  uint64_t marked_ns;  // the time up to here is counted to stages
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_batched_t batch;
-  uint8_t stage;  // fc_stage_t it is in
+  uint8_t stage;  // fc_stage_t that the request is in
 } fc_times_t;
 
-// What is exported of a request, if it is sampled.
+// The data that is exported about a request that belongs to a sampled trace.
 typedef struct fc_traced_t {
-  fc_trace_t trace;  // if it is `known`, the request belongs to it
+  fc_trace_t trace;  // `known`: the request belongs to this trace
   // The dispatches of the call, until they are exported; NULL: none are known.
   const fc_dispatch_span_t *dispatches;
   uint32_t dispatch_count;
@@ -188,22 +192,22 @@ struct fc_exchange_t {
   const fc_policy_t *policy;
   fc_asker_t asker;
   fc_asked_t asked;
-  uint64_t body_seen;  // bytes of the body that came, also those not kept
+  uint64_t body_seen;  // bytes of the body that have come, also those not kept
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_exchange_wait_t wait;
   fc_job_t job;  // job.caller, set at ROUTE, also owns the memory of the body
-  fc_session_t *session;  // pinned; NULL: the request is about none
-  bool has_step;          // its session must be at `step`
+  fc_session_t *session;  // pinned; NULL: the request is about no session
+  bool has_step;          // the session must be at `step` for this call
   bool ends;              // the session ends with the exchange
-  bool is_last;           // it does once the call was made
-  // The sequence that the new session replaces when the call was made; pinned.
+  bool is_last;           // the session ends after this call
+  // The session of a sequence that the new session replaces after the call; pinned.
   fc_session_t *former;
   uint64_t step;
   fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is
-  struct fc_watcher_t
-      *watcher;  // it waits for a change (watcher.c); NULL: it does not
+  // It waits for a change (watcher.c); NULL: it does not.
+  struct fc_watcher_t *watcher;
   fc_parted_t parted;
   fc_exchange_out_t out;
   fc_times_t times;
@@ -321,7 +325,7 @@ void fc_exchange_on_done(void *context, fc_job_t *job);
 void fc_exchange_on_expired(void *context, fc_job_t *job);
 
 // ---------------------------------------------------------------------------
-// Between the files of an exchange
+// Functions that the files of an exchange call among themselves
 
 // Admits a request unchanged. fc_exchange_admit (source.c) first turns a GET for an
 // iteration into a POST.
@@ -371,29 +375,30 @@ fc_status_t fc_exchange_fill_call(fc_exchange_t *x, const fc_request_t *request,
                                   const fc_admission_t *admission,
                                   uint32_t function,
                                   fc_error_t *err) FC_MUST_CHECK;
-// Calls that run no function (values.c)
+// values.c: calls that run no function
 // Does the request read values of a session, or write one?
 bool fc_exchange_is_order(const fc_exchange_t *x);
 fc_status_t fc_exchange_admit_order(fc_exchange_t *x,
                                     const fc_request_t *request,
                                     fc_error_t *err) FC_MUST_CHECK;
-// Admits a POST with a body that makes a session. If it sets that a call is made, a call
-// fills in the values at the end.
+// Admits a POST with a body that makes a session. fc_exchange_submit_making makes the
+// session when the body is complete. True: a call must then write the values into it.
+// False: the request was answered.
 fc_status_t fc_exchange_admit_making(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) FC_MUST_CHECK;
 bool fc_exchange_submit_making(fc_exchange_t *x);
-// From now on the complete body begins with the order.
+// Puts the order in front of the complete body, as a part of it.
 void fc_exchange_take_order(fc_exchange_t *x);
 // Answers a request that made a session, after the session got its values.
 void fc_exchange_answer_made(fc_exchange_t *x);
-// Messages (message.c)
-// The body is complete: removes the message's head. FC_CODE_BINARY_FRAMING.
+// message.c: messages. Removes the message's head from the complete body.
+// FC_CODE_BINARY_FRAMING.
 fc_status_t fc_exchange_open_message(fc_exchange_t *x,
                                      fc_error_t *err) FC_MUST_CHECK;
 // Puts a message head in front of the answer. `is_error`: the answer is an error.
 void fc_exchange_close_message(fc_exchange_t *x, bool is_error);
-// Answers with the document that the body, a message, asks for, or begins its act.
+// Answers with the document that the message in the body asks for, or begins its act.
 void fc_exchange_answer_message(fc_exchange_t *x);
 // Reads the body of an act, and begins it.
 void fc_exchange_submit_act(fc_exchange_t *x, fc_str_t body);
@@ -444,7 +449,7 @@ void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
 // Counts a call that failed after the pool got it: in a worker, in its queue, or by its
 // deadline. Its times must be marked before.
 void fc_exchange_count_failed(fc_exchange_t *exchange);
-// `detail` is the detail of the error that the client got, else "".
+// Logs the answer. `detail` is that of the error which the client got; "": none.
 void fc_exchange_log(const fc_exchange_t *exchange, int status, fc_code_t code,
                      fc_str_t detail, uint64_t bytes_out, bool is_call);
 

@@ -17,7 +17,7 @@ static void end(fc_exchange_t *x, const fc_answer_facts_t *what) {
   fc_exchange_note(x, what, x->parted.size);
 }
 
-// Answers HEAD like the first part, without the part.
+// Answers a HEAD request: sends the head of the first part only.
 static void send_head(fc_exchange_t *x, const fc_answer_facts_t *what) {
   fc_answer_t answer = {0};
   fc_exchange_describe(x, what, &answer);

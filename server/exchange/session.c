@@ -177,8 +177,8 @@ static fc_status_t go_on_sequence(fc_exchange_t *x, fc_str_t id, bool ends,
                  "id, or it has ended");
 }
 
-// A body in a file is readable only for workers of one generation. Workers of another get
-// a copy.
+// If a body lies in a file, only workers of one generation can read it. If the call
+// moves to another generation, the body is copied.
 static fc_status_t move_body(fc_exchange_t *x, fc_str_t bytes,
                              fc_error_t *err) {
   fc_blocks_t *blocks = x->server->blocks;

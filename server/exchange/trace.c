@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the trace that a request belongs to: the caller's, else a new one if the request
-// is sampled. The exported data is stored when the request is answered or its client has
-// left.
+// Finds the trace that a request belongs to: the client's or, if the request is
+// sampled, a new one. The data for export is stored when the request is answered or its
+// client has left.
 #include <time.h>
 
 #include "base/utf8.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls about a session that run no function. The order, which says what they do, is in
-// front of their body, in room reserved in the body's block. A session with values is
-// made when its body is complete, and a call writes the values into it. If that call
-// fails, or its client leaves, the session ends.
+// Calls about a session that run no function, but an order (pool/order.h). The order
+// lies in front of the body, in room reserved in the body's block. A session with
+// values is made when its body is complete; then a call writes the values into it. If
+// that call fails, or its client leaves, the session ends.
 #include "dialect/admission.h"
 #include "dialect/state.h"
 #include "exchange/answer.h"
@@ -74,7 +74,7 @@ void fc_exchange_take_order(fc_exchange_t *x) {
 }
 
 // ---------------------------------------------------------------------------
-// Sessions that are made
+// Making sessions
 
 static fc_status_t check_size(uint64_t size, uint64_t most, fc_error_t *err) {
   if (size <= most) return FC_OK;
@@ -156,7 +156,7 @@ bool fc_exchange_submit_making(fc_exchange_t *x) {
   return true;
 }
 
-// The call itself has an empty answer.
+// The call that wrote the values has an empty answer, so the answer is made here.
 void fc_exchange_answer_made(fc_exchange_t *x) {
   fc_outcome_t *outcome = x->job.outcome;
   memcpy(x->out.pieces, outcome->pieces,

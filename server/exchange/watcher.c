@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A watch is a request that is answered in parts until its client leaves: first with the
-// present state, then with each change. While the client has not read the last part, no
-// part is added; afterwards it gets the state at that time. So a watch needs no more
-// memory than any other request, and no timer. When the server drains, the watch ends
-// after the client was told.
+// A watch is a request that is answered in parts until its client leaves: first with
+// the present state, then with the state after each change. While the client has not
+// read the last part, no part is added; afterwards it gets the state at that time. So a
+// watch needs no more memory than any other request, and no timer. When the server
+// drains, the watch ends after the client was told.
 #include "dialect/ready.h"
 #include "exchange/answer.h"
 
@@ -13,8 +13,8 @@ typedef struct fc_watcher_t {
   struct fc_watcher_t *next;
   struct fc_watcher_t *previous;
   bool knows;
-  bool told;   // the last state that was sent
-  bool begun;  // it was told something
+  bool told;   // the state that was sent last
+  bool begun;  // a state was sent
 } fc_watcher_t;
 
 static fc_allocator_t allocator_of(const fc_exchange_t *x) {

@@ -47,8 +47,8 @@ typedef enum fc_input_t {
 } fc_input_t;
 
 struct fc_connection_t {
-  fc_waiting_t
-      waiting;  // the first member; paused: the stash waits for its turn
+  // The first member. While it is paused, the stash waits for its turn.
+  fc_waiting_t waiting;
   fc_http1_t *http1;
   fc_connection_t *next;  // of all connections
   fc_connection_t *previous;
@@ -67,8 +67,8 @@ struct fc_connection_t {
   fc_framing_t framing;
   llhttp_t parser;
   // Of its answer
-  uint64_t
-      write_size;  // bytes of the answer or part, until it is written; then 0
+  // Bytes of the answer or part, until it is written; then 0.
+  uint64_t write_size;
   // The part of write_size that the stream was given, bytes.
   uint64_t write_done;
   uint64_t write_before;  // bytes of earlier parts that `write_pace` counts

@@ -52,8 +52,8 @@ struct fc_http2_stream_t {
   uint32_t head_size;  // size of the decoded head without the path, bytes
   uint32_t fields;
   bool continues;  // 100 was submitted, but is not sent yet
-  fc_stash_t
-      head;  // field lines as of HTTP/1; those of pseudo fields come first
+  // Field lines in the form of HTTP/1; those of pseudo fields come first.
+  fc_stash_t head;
   fc_stash_t body;  // bytes of the body that came before the head was admitted
   uint64_t length;  // of the body; 0: the client did not announce it
   uint32_t looked;  // bytes of `body` in which the model's name was not found
@@ -104,8 +104,8 @@ struct fc_http2_connection_t {
   uint8_t *rest;  // FC_HTTP2_OUT bytes; NULL: the stream below takes everything
   uint8_t *to;  // the buffer to which frames are written: `rest`, or the loop's
   size_t size;      // the bytes of frames in the buffer
-  uint64_t
-      written;  // with `rest`: bytes given to the stream that `write_pace` counts
+  // While there is `rest`: the bytes given to the stream that `write_pace` counts.
+  uint64_t written;
   fc_pace_t write_pace;
   fc_calm_t calm;
   fc_http2_memory_t memory;

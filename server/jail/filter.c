@@ -51,7 +51,8 @@ const fc_jail_call_t fc_jail_calls[] = {
 };
 const size_t fc_jail_call_count = FC_ARRAY_COUNT(fc_jail_calls);
 
-// In rule.def, stands for the number of the process. No other value there equals it.
+// Stands in rule.def for the number of the process. No other value there is equal to
+// it.
 #define OWN_PID 0xffffff01u
 
 typedef enum test_t { ONE_OF, OTHER_THAN, ALL_OF, NONE_OF } test_t;

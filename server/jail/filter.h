@@ -13,7 +13,7 @@
 typedef enum fc_phase_t {
   FC_PHASE_LOADING,
   FC_PHASE_CALLING,
-  FC_PHASE_ALONE,  // as CALLING, but beginning a thread fails with EAGAIN
+  FC_PHASE_ALONE,  // as CALLING, but starting a thread fails with EAGAIN
 } fc_phase_t;
 
 typedef enum fc_jail_rule_t {
@@ -49,7 +49,7 @@ void fc_filter_make_loose(fc_filter_t *out_filter);
 // Makes the filter of --sandbox=basic (basic.def) for this process.
 void fc_filter_make_basic(fc_filter_t *out_filter);
 // Puts the filter on all threads of the process. FC_CODE_MODULE_UNAVAILABLE: the kernel
-// refuses it, for one because a thread has filters that the others do not have.
+// refuses it, for example because a thread has a filter that the others lack.
 fc_status_t fc_filter_install(const fc_filter_t *filter,
                               fc_error_t *err) FC_MUST_CHECK;
 

@@ -87,7 +87,7 @@ static fc_status_t keep_capabilities(uint64_t kept, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
-// Each mode
+// Basic and strict
 
 static fc_status_t enter_basic(fc_error_t *err) {
   // Drops what root may do to processes and to the machine. What root may do to files and
@@ -155,7 +155,8 @@ static fc_status_t enter_group(const fc_jail_t *jail, fc_error_t *err) {
   return FC_OK;
 }
 
-// The kernel sends SIGXCPU, and a second later SIGKILL to a process that ignores SIGXCPU.
+// After this time the kernel sends SIGXCPU. A process that ignores it gets SIGKILL a
+// second later.
 static void limit_time(uint64_t seconds) {
   const struct rlimit most = {.rlim_cur = seconds, .rlim_max = seconds + 1};
   if (seconds) (void)setrlimit(RLIMIT_CPU, &most);

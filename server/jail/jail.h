@@ -42,9 +42,9 @@ typedef struct fc_jail_facts_t {
   // it.
   int errors[FC_JAIL_PARTS];
   int network;  // a network namespace without devices, for all workers; -1: none
-  pthread_t thread;  // finds this out, if `probing`
+  pthread_t thread;  // the thread that finds out the facts, while `probing`
   bool probing;      // between fc_jail_probe_begin and fc_jail_know
-  bool known;        // the fields above hold
+  bool known;        // the fields above are set
 } fc_jail_facts_t;
 
 // Refused system calls: one bit for each number, set by the worker and read by the loop.
@@ -56,14 +56,14 @@ typedef struct fc_jail_stops_t {
 
 typedef struct fc_jail_t {
   fc_sandbox_t sandbox;
-  uint32_t parts;  // with AUTO and STRICT, those that must hold
+  uint32_t parts;  // AUTO and STRICT: the parts that must work
   // Limits the bytes of the address space, 0: no limit.
   uint64_t memory;
   uint64_t cpu_s;  // limits processor time, 0: no limit
   // The server's process id. If that process has ended, fc_jail_enter does not return.
   int parent;
   const char *module;      // its path; NULL: nothing may be read
-  int file;                // its file, borrowed
+  int file;                // the module's file, borrowed
   const char *parameters;  // archives, as --parameters names them
   int network;  // the namespace to enter, closed then; used if `parts` has NETWORK
   int procs;  // file of the control group to enter, closed then; 0: none

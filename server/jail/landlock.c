@@ -78,9 +78,9 @@ fc_status_t fc_landlock_enter(int take_ruleset, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
-// Basic
+// --sandbox=basic
 
-// Allows `access` to an entry of the root folder, and to what lies below it.
+// Allows `access` to an entry of the root folder, and to all files below the entry.
 static void allow_entry(int ruleset, int root, const char *name,
                         uint64_t access) {
   struct stat info;

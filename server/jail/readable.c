@@ -18,7 +18,8 @@
 
 #include "module/native/so_file.h"
 
-#define LIBRARIES_MAX 64  // named by path, or in a folder that an object names
+// Libraries given by path, or lying in a folder that an object names.
+#define LIBRARIES_MAX 64
 #define FOLDERS_MAX 32
 
 static void visit_path(const char *path, fc_readable_visit_t visit,
@@ -43,7 +44,7 @@ void fc_readable_archives(fc_str_t parameters, fc_readable_visit_t visit,
 }
 
 // ---------------------------------------------------------------------------
-// The system's folders
+// Folders of the system's linker
 
 static void visit_line(char *line, fc_readable_visit_t visit, void *context) {
   line[strcspn(line, " \t\r\n#")] = '\0';
@@ -79,7 +80,7 @@ static void visit_system(fc_readable_visit_t visit, void *context) {
 }
 
 // ---------------------------------------------------------------------------
-// The module's
+// Libraries that the module names
 
 typedef struct path_t {
   char text[PATH_MAX];
@@ -171,8 +172,8 @@ static void note_library(void *context, fc_str_t text) {
   search_t *search = context;
   char name[PATH_MAX], path[PATH_MAX];
   if (!expand(search, text, name)) return;
-  // With a path, dlopen opens the file even to say that it is not loaded, so it must not
-  // be asked here.
+  // dlopen with a path opens the file even if it is only asked whether the library is
+  // loaded. So it is not called for paths.
   const bool is_path = strchr(name, '/') != NULL;
   if (!is_path && is_loaded(name)) return;
   search->missing = true;

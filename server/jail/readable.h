@@ -7,8 +7,8 @@
 
 #include "farcall/base.h"
 
-// `file` is open at the path and borrowed; -1: nothing is there. Rules are made from
-// `file`, because the path may lead to another file by then.
+// `file` is the open file at `path`, borrowed; -1: there is none. Rules must be made
+// from `file`, because the path may lead to another file later.
 typedef void (*fc_readable_visit_t)(void *context, const char *path, int file);
 
 // Calls `visit` for the file of each archive in `parameters`, which has the form of

@@ -22,8 +22,8 @@
 #define SYS_SECCOMP 1
 #endif
 
-// A signal handler gets no argument of ours, so this is static. Only worker processes use
-// it.
+// A signal handler cannot be given a pointer, so this is static. Only worker processes
+// use it.
 static struct {
   fc_jail_stops_t *stops;
   struct sigaction before;
@@ -50,7 +50,7 @@ static void note(fc_jail_stops_t *stops, const siginfo_t *info) {
 
 static void on_stop(int number, siginfo_t *info, void *context) {
   if (info->si_code != SYS_SECCOMP) {
-    // A process sent the signal, so the handler of faults must report it.
+    // Another process sent the signal, so the handler of faults must report it.
     (void)sigaction(number, &watch.before, NULL);
     raise(number);
     return;

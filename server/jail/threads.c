@@ -53,7 +53,7 @@ int fc_threads_bound(uint32_t most) {
 }
 
 // ---------------------------------------------------------------------------
-// Trying
+// Trying whether a limit holds
 
 // Forks without the handlers of fork: in a forked child libuv's handler opens a pipe, and
 // calls abort() if it has no descriptors. The child has one thread, and must not

@@ -17,8 +17,8 @@ int fc_threads_own_space(void);
 // Limits the process to `most` threads, this one included. Returns 0 or errno.
 int fc_threads_bound(uint32_t most);
 
-// Has this process the capabilities to give a worker another user, and to end it then?
-// Root in a container may lack them.
+// Has this process the capabilities to give a worker another user, and to kill that
+// worker later? Root in a container may lack them.
 bool fc_threads_may_change_user(void);
 // Both try in a separate process whether the limit would hold. Any thread of the server.
 // Return 0 or errno.

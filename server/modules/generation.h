@@ -54,8 +54,8 @@ typedef enum fc_reading_state_t {
 // The state of the generation's loading; fc_generation_t.step has the progress. Written
 // where loading begins and ends (demand.c, actions.c, retry.c).
 typedef struct fc_generation_loading_t {
-  uint32_t
-      files;  // descriptors reserved for it (fc_modules_events_t.on_opened)
+  // Descriptors reserved for it (fc_modules_events_t.on_opened).
+  uint32_t files;
   uint8_t reading;  // fc_reading_state_t: the loader reads its signatures
   // The generation was DESCRIBED before its loading began, so requests for it wait.
   bool demanded;
@@ -79,8 +79,8 @@ typedef struct fc_generation_fallback_t {
   bool in_process;  // where `module` ran
   bool goes_back;   // rolls back, to `module` or a lower version, if it crashes
   bool succeeds;    // a lower version of its name served when it was entered
-  bool
-      fileless;  // it was brought back: in the place of its file is a refused one
+  // A rollback brought its module back: the file at its path is a refused one.
+  bool fileless;
   uint64_t since_ns;  // when this generation's file began to serve
   // If the generation is to go back: the number of its crashes, and of the calls in which
   // they occurred; 0: it is not.
@@ -95,8 +95,8 @@ typedef struct fc_generation_t {
   // The module runs in its own processes. This is decided when the file is opened,
   // because a file for threads is opened differently.
   bool in_process;
-  uint32_t
-      holds;  // by calls, and by whatever else needs the generation
+  // The number of holds: of calls, and of whatever else needs the generation.
+  uint32_t holds;
   uint64_t bytes;    // what it takes of --module-memory (demand.h), bytes
   uint64_t used_ns;  // when it was last requested
   // The neighbours among the READY generations, by used_ns.

@@ -20,8 +20,8 @@ typedef struct fc_parts_counts_t {
   uint64_t cut;   // by an error, or because the client left
   uint64_t parts;
   uint64_t bytes;
-  uint64_t
-      first_ns;  // a sum: from the first byte of the request to the first part
+  // A sum: from the first byte of the request to the first part.
+  uint64_t first_ns;
 } fc_parts_counts_t;
 
 typedef struct fc_metrics_t {

@@ -70,8 +70,8 @@ typedef struct fc_tls_t {
   // For the files of TLS
   void *method;   // of OpenSSL's BIOs
   uint8_t *read;  // FC_LIMIT_READ bytes, lent to each read
-  struct fc_tls_bytes_t
-      *sealed;              // what is encrypted on the loop, and sent at once
+  // What is encrypted on the loop, and sent at once.
+  struct fc_tls_bytes_t *sealed;
   fc_tls_stream_t *oldest;  // of those with an unfinished handshake
   fc_tls_stream_t *newest;
   uint32_t handshakes;
