@@ -11,8 +11,8 @@
 #include "modules/policy.h"
 #include "modules/versions.h"
 
-// Checks what the options and "modules" of the configuration file say of single modules
-// (fc_module_policy_check).
+// Checks what the options, and "modules" in the configuration file, set for single
+// modules (fc_module_policy_check).
 static fc_status_t check_modules(const fc_server_options_t *options,
                                  fc_error_t *err) {
   fc_module_policies_t policies;
@@ -34,8 +34,8 @@ static fc_status_t check_modules(const fc_server_options_t *options,
   return status;
 }
 
-// --tls-cert and --tls-key need each other, and --client-ca needs both. What is in these
-// files is checked when they are read (fc_tls_keys_open).
+// --tls-cert and --tls-key need each other, and --client-ca needs both. The contents of
+// these files are checked when they are read (fc_tls_keys_open).
 static fc_status_t check_tls(const fc_listener_policy_t *listener,
                              unsigned *out_key, fc_error_t *err) {
   *out_key = FC_LISTENER_KEY_tls_cert;
@@ -161,7 +161,8 @@ static fc_status_t check_ratio(fc_str_t text, fc_error_t *err) {
   return fc_ratio_parse(text, &ratio, err);
 }
 
-// Options whose text has its own grammar. Those of listeners are checked elsewhere.
+// Texts of options with a grammar of their own. The keys of listeners are checked
+// elsewhere.
 static const struct {
   unsigned option;  // a TEXT
   fc_status_t (*check)(fc_str_t text, fc_error_t *err);

@@ -3,8 +3,8 @@
 
 #include "listen/endpoints.h"
 
-// Has the server a Unix socket? Its clients may load modules (--admin=socket, the
-// default). So whoever asked for a Unix socket may want to start without modules.
+// Has the server a Unix socket that the user asked for? Its clients may load modules
+// (--admin=socket, the default), so the user may want to start without modules.
 static bool has_unix_socket(const fc_loop_t *loop) {
   for (uint32_t i = 0; i < loop->endpoints.count; i++) {
     const fc_endpoint_t *endpoint = &loop->endpoints.rows[i];

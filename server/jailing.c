@@ -73,7 +73,7 @@ fc_status_t fc_jailing_user(const fc_server_options_t *options,
 }
 
 // ---------------------------------------------------------------------------
-// The parts in a server
+// Which parts of the jail the server can use
 
 static bool wants_jail(const fc_module_policy_t *policy) {
   return policy->sandbox == FC_SANDBOX_AUTO ||
@@ -95,7 +95,8 @@ static bool any_is(bool (*is)(const fc_module_policy_t *policy),
   return any;
 }
 
-// Is the part missed? It is not if only root may use it and this process is not root.
+// Must the missing part be logged? Not if only root may use it and this process is not
+// root.
 static bool is_missed(fc_jail_part_t part, int error) {
   if (part == FC_JAIL_NETWORK || part == FC_JAIL_USER) {
     return error && (error != EPERM || geteuid() == 0);

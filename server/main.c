@@ -87,8 +87,8 @@ static fc_status_t check_state(const fc_server_options_t *options,
   return FC_OK;
 }
 
-// Checks the files that a start reads besides the options and may refuse. Tries the jail
-// too.
+// Checks the files besides the options that a start reads and may refuse. Also tries
+// the jail.
 static fc_status_t check_files(const fc_server_options_t *options,
                                fc_error_t *err) {
   FC_TRY(fc_token_files_check(options, err));

@@ -42,7 +42,7 @@ void fc_named_tell(fc_loop_t *loop) {
 }
 
 // ---------------------------------------------------------------------------
-// Before a start
+// For -t, before a start
 
 static fc_status_t list(const char *path, fc_listing_t *out, fc_error_t *err) {
   FC_TRY(

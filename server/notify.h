@@ -13,13 +13,13 @@
 #include "farcall/base.h"
 
 typedef struct fc_notify_t {
-  int socket;  // 0: nobody is told
+  int socket;  // 0: there is no manager to tell
   struct sockaddr_un address;
   socklen_t address_size;
-  uint64_t watchdog_ms;  // between two WATCHDOG=1; 0: none is wanted
+  uint64_t watchdog_ms;  // the time between two WATCHDOG=1; 0: none are sent
   uv_timer_t watchdog;
   bool reloading;
-  char page[192];  // the address of the page, "" until it is known
+  char page[192];  // the address of the explorer's page; "": not known yet
 } fc_notify_t;
 
 // Reads NOTIFY_SOCKET (a path from '/', or '@' and an abstract name) and, if that can be

@@ -31,11 +31,13 @@
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
-#define KEPT_BLOCKS (128u << 20)    // bytes of blocks kept for reuse, at most
-#define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
+// The most bytes of blocks that are kept for reuse.
+#define KEPT_BLOCKS (128u << 20)
+// The largest block that is kept when the server is idle.
+#define KEPT_WHEN_IDLE (64u << 10)
 
 // ---------------------------------------------------------------------------
-// Waiting
+// The clock and the timer
 
 static uint64_t now_ms(void *context) {
   const fc_loop_t *loop = context;
@@ -83,7 +85,7 @@ static void arm_timer(fc_loop_t *loop) {
 }
 
 // ---------------------------------------------------------------------------
-// The turn
+// Each turn of the loop
 
 static void on_bell(uv_async_t *bell) {
   fc_loop_t *loop = bell->data;
@@ -146,7 +148,7 @@ static void on_turn(uv_prepare_t *turn) {
 }
 
 // ---------------------------------------------------------------------------
-// Loading
+// Loading modules
 
 static fc_module_options_t module_options(fc_loop_t *loop) {
   const fc_server_options_t *options = loop->options;
@@ -187,7 +189,8 @@ static void on_started(void *context) {
                  endpoint->port);
   }
   fc_notify_ready(&loop->notify);
-  fc_log_flush(&loop->log);  // the probe may still run
+  // Writes the log now: the probe of the jail may still run.
+  fc_log_flush(&loop->log);
   fc_jailing_settle(&loop->jail);
 }
 
@@ -339,7 +342,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
-// The beginning
+// Starting the loop
 
 // Some handles need a descriptor, so this can fail.
 static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
@@ -464,8 +467,7 @@ static fc_status_t init_traces(fc_loop_t *loop, fc_error_t *err) {
                         &loop->server.trace_ratio, err);
 }
 
-// Called when endpoints, pool and modules exist: this function reads the endpoints, and
-// keeps the addresses of the pool and the modules.
+// Call it when the endpoints are set up: it reads their policies and their number.
 static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                  fc_error_t *err) {
   struct timespec now;

@@ -42,31 +42,35 @@ typedef struct fc_loop_t {
   uv_async_t stop_bell;    // rung by fc_loop_stop, on any thread
   uv_prepare_t turn;
   uv_check_t awake;
-  uv_idle_t busy;  // active: the loop polls for events without waiting
+  uv_idle_t busy;  // active: the loop does not wait for events
   uv_timer_t timer;
   uv_timer_t drain_timer;
   uv_signal_t signals[2];  // SIGTERM and SIGINT
   uv_signal_t hangup;      // SIGHUP
   fc_notify_t notify;
-  uint64_t watches;  // that the kernel may have for this user; 0: not known
+  // Descriptors that the kernel watches for this user at most; 0: not known.
+  uint64_t watches;
   uint64_t timer_due_ms;  // when `timer` is due; UINT64_MAX: it is not set
 
   fc_sessions_t sessions;
   uint64_t looked_at_sessions_ns;
-  fc_server_t server;  // what code that answers requests sees of the loop
+  // The part of the loop that code which answers requests can use.
+  fc_server_t server;
   fc_http1_t http1;
   fc_http2_t http2;
   // The worker halves of the dialects of fc_loop_init's `routes`.
   const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
   fc_module_policies_t policies;  // in force
-  fc_trust_t trust;               // of --trust; zeroed without
+  fc_trust_t trust;               // of --trust; zeroed without that option
   fc_modules_t modules;
   fc_watch_t watch;
   uv_poll_t watch_poll;
-  uv_timer_t watch_settle;   // from a change of files until PATHs are listed
+  // Runs from a change of files until the PATHs are listed.
+  uv_timer_t watch_settle;
   uv_timer_t watch_timer;    // --watch-interval
-  fc_setting_t settings[2];  // that modules are loaded with, as vm.state
+  // Settings with which modules are loaded, such as vm.state.
+  fc_setting_t settings[2];
   fc_blocks_t *blocks;
   fc_jailing_t jail;
   fc_groups_t groups;

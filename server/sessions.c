@@ -7,7 +7,7 @@
 #define MS_NS 1000000u
 #define LOOK_NS (50u * MS_NS)
 #define IDLE_LOOK_NS (500u * MS_NS)
-#define LOOKS 256  // at sessions, each time
+#define LOOKS 256  // sessions that are looked at each time
 
 uint64_t fc_loop_session_memory(const fc_server_options_t *options,
                                 uint64_t memory) {
@@ -19,16 +19,16 @@ static void let_go(void *context, void *module) {
   if (module) fc_generations_release(&loop->modules.generations, module);
 }
 
-// Only lowers the count: nothing is unloaded at the end, all generations are freed
-// together.
+// Called when the server ends. Only lowers the count and unloads nothing, because all
+// generations are freed together.
 static void forget(void *context, void *module) {
   fc_generation_t *generation = module;
   (void)context;
   if (generation) generation->holds--;
 }
 
-// True if a newer generation took its place or the module was unloaded (*out_gone): no
-// path leads to the sessions of an unloaded module.
+// True if a newer generation took the place of `module`, or the module was unloaded.
+// *out_gone: it was unloaded, so that no path leads to its sessions.
 static bool is_replaced(void *context, const void *module, bool *out_gone) {
   const fc_loop_t *loop = context;
   const fc_generation_t *generation = module;
@@ -73,7 +73,8 @@ void fc_loop_pass_sessions(void *context, fc_generation_t *from,
   to->holds += passed;
 }
 
-// Workers of all generations of the module may have the slab mapped.
+// Ends the workers of all generations of the module, because any of them may have
+// mapped the slab.
 static void end_workers(fc_loop_t *loop, uint32_t index) {
   const fc_generations_t *all = &loop->modules.generations;
   const fc_generation_t *generation = fc_generations_at(all, index);

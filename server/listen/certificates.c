@@ -115,7 +115,7 @@ static void reload_keys(fc_endpoint_t *endpoint);
 static void on_keys(uv_work_t *work, int status) {
   fc_endpoint_t *endpoint = work->data;
   fc_keys_reading_t *reading = &endpoint->reading;
-  (void)status;  // nobody cancels the work
+  (void)status;  // the work is never cancelled
   reading->working = false;
   take_keys(endpoint);
   if (reading->again) reload_keys(endpoint);

@@ -153,7 +153,7 @@ void fc_endpoints_judge_own(fc_endpoints_t *all,
 
 static bool is_safe(const fc_endpoints_t *all) {
   fc_module_policies_t policies;
-  fc_error_t error;  // told where they are made to hold
+  fc_error_t error;  // ignored here: logged where the policies are put in force
   if (fc_module_policies_init(&policies, all->allocator, all->options,
                               &error)) {
     return false;
@@ -202,7 +202,8 @@ fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
       options->origins[FC_OPTION_listen].from != FC_ORIGIN_DEFAULT;
   while (asked && fc_listener_at(options, count, &item, &said)) count++;
   all->rows = fc_alloc_array(all->allocator,
-                             (size_t)count + passed + 1,  // and the user's own
+                             // One more, for the user's own socket.
+                             (size_t)count + passed + 1,
                              sizeof *all->rows);
   if (!all->rows) return fc_fail_memory(err);
   for (uint32_t i = 0; i < passed; i++) {
@@ -221,7 +222,7 @@ void fc_endpoints_open(fc_endpoints_t *all) {
   fc_certificates_note(all);
   for (uint32_t i = 0; i < all->count; i++) {
     fc_endpoint_t *endpoint = &all->rows[i];
-    if (!endpoint->listener.open) continue;  // fc_endpoints_judge_own
+    if (!endpoint->listener.open) continue;  // closed by fc_endpoints_judge_own
     fc_listener_start(&endpoint->listener);
     if (fc_address_is_unix(&endpoint->address)) {
       fc_log(all->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);

@@ -29,17 +29,17 @@ typedef struct fc_endpoints_t fc_endpoints_t;
 typedef struct fc_endpoint_t {
   fc_endpoints_t *all;
   fc_listener_t listener;
-  const char *token_file;  // NULL: it needs no tokens
+  const char *token_file;  // NULL: no token is needed
   fc_tokens_t tokens;      // of that file; policy.tokens points here
   fc_tls_files_t tls_files;
-  fc_tls_keys_t *tls_keys;  // NULL: no TLS is spoken there
+  fc_tls_keys_t *tls_keys;  // NULL: the endpoint does not speak TLS
   fc_keys_reading_t reading;
   fc_policy_t policy;
-  bool own;              // own_socket.h: no option asked for it
-  fc_address_t address;  // that the socket is bound to
+  bool own;  // the user's own socket (own_socket.h), which no option asked for
+  fc_address_t address;  // the address that the socket is bound to
   // The literal address, in brackets if it is IPv6; the path of a Unix socket.
   char host[sizeof(struct sockaddr_un)];
-  int port;  // 0: a Unix socket has none
+  int port;  // 0 for a Unix socket
 } fc_endpoint_t;
 
 // The endpoints of a loop.
@@ -56,7 +56,7 @@ struct fc_endpoints_t {
   uint32_t count;
   fc_tls_t tls;          // of all endpoints that have keys
   uint64_t tls_told_ms;  // when a failed handshake was logged last
-  uint64_t tls_untold;   // failed since then, and not logged
+  uint64_t tls_untold;   // failed handshakes since then that were not logged
   uint64_t shortage_told_ms;
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Unix socket through which programs of the server's own user change the server, if
-// no other Unix socket was asked for: XDG_RUNTIME_DIR/farcall/ADDR:PORT.sock, named after
-// the address of the first TCP listener. `farcall` finds the socket by that name, and
-// compares the instance that the socket and the TCP listener report (cli/remote.c). Loop
-// thread.
+// The Unix socket through which programs of the server's own user can change the
+// server. It is opened if the options name no other Unix socket, at
+// XDG_RUNTIME_DIR/farcall/ADDR:PORT.sock, which is the address of the first TCP
+// listener. `farcall` finds the socket by this name, and compares the instance numbers
+// that the socket and the TCP listener report (cli/remote.c). Loop thread.
 #ifndef FARCALL_SERVER_LISTEN_OWN_SOCKET_H_
 #define FARCALL_SERVER_LISTEN_OWN_SOCKET_H_
 
 #include "farcall/base.h"
 
-// Size of "unix:" and the longest path of a Unix socket, with the final NUL.
+// The size of "unix:" and the longest path of a Unix socket, with the final NUL.
 #define FC_OWN_SOCKET_MAX 128
 
 // Makes the folder if necessary, and writes the socket's address in the form of --listen.

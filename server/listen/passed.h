@@ -7,7 +7,8 @@
 
 #include "config/options.h"
 
-#define FC_PASSED_FIRST 3  // the descriptor of socket 0; the others follow
+// The descriptor of socket 0; those of the others follow it.
+#define FC_PASSED_FIRST 3
 
 // Gives the number of sockets that were passed to this process.
 // FC_CODE_MODULE_UNAVAILABLE: there are more than FC_LIMIT_PASSED.

@@ -21,7 +21,7 @@ typedef enum fc_code_reason_t {
   FC_CODE_REASON_OTHER,
   FC_CODE_REASON_REJECTED,
   FC_CODE_REASON_BACKEND,
-  FC_CODE_REASON_CANCELED,  // has no code: the client left
+  FC_CODE_REASON_CANCELED,  // belongs to no code: the client left
   FC_CODE_REASON_COUNT,
 } fc_code_reason_t;
 
@@ -29,7 +29,7 @@ typedef struct fc_code_traits_t {
   fc_code_t code;
   int status;  // of HTTP
   fc_code_part_t part;
-  bool from_worker;  // a worker may give it
+  bool from_worker;  // a worker may give the code
   fc_code_reason_t reason;
 } fc_code_traits_t;
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define FC_HISTOGRAM_FIRST 10  // the first bound is 2^10 ns
-#define FC_HISTOGRAM_LAST 35   // the last one 2^35 ns
+#define FC_HISTOGRAM_LAST 35   // the last bound is 2^35 ns
 #define FC_HISTOGRAM_BOUNDS (2 * (FC_HISTOGRAM_LAST - FC_HISTOGRAM_FIRST) + 1)
 #define FC_HISTOGRAM_BUCKETS (FC_HISTOGRAM_BOUNDS + 1)
 
@@ -29,11 +29,13 @@ static inline uint64_t fc_histogram_bound(uint32_t index) {
 static inline uint32_t fc_histogram_bucket(uint64_t ns) {
   const uint64_t least = (UINT64_C(1) << FC_HISTOGRAM_FIRST) - 1;
   const uint64_t most = UINT64_C(1) << FC_HISTOGRAM_LAST;
-  uint64_t at = ns - (ns > 0);  // a time equal to a bound is in its bucket
+  // A time equal to a bound belongs to the bucket that ends there.
+  uint64_t at = ns - (ns > 0);
   if (at < least) at = least;
   if (at > most) at = most;
   const uint32_t power =
-      63u ^ (uint32_t)__builtin_clzll(at);  // one instruction
+      // The number of the highest bit; one instruction.
+      63u ^ (uint32_t)__builtin_clzll(at);
   // The first two binary digits are 2 or 3.
   return 2 * power + (uint32_t)(at >> (power - 1)) - 2 * FC_HISTOGRAM_FIRST - 1;
 }

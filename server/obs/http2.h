@@ -14,9 +14,9 @@ typedef enum fc_http2_refusal_t {
 } fc_http2_refusal_t;
 
 typedef struct fc_http2_counts_t {
-  uint64_t connections;  // that have begun
+  uint64_t connections;  // connections that have begun
   uint64_t streams;      // requests that have begun
-  uint64_t open;         // streams
+  uint64_t open;         // streams that are open now
   uint64_t refused[FC_HTTP2_REFUSALS];
 } fc_http2_counts_t;
 

@@ -15,7 +15,7 @@
 
 typedef struct line_t {
   char *cursor;
-  char *end;  // keeps room for a closing quote and brace, and the line feed
+  char *end;  // keeps room for a quote, a brace and the line feed
 } line_t;
 
 static void put(line_t *line, fc_str_t text) {

@@ -21,8 +21,9 @@ typedef enum fc_log_level_t {
 typedef struct fc_log_t {
   int descriptor;
   bool json;
-  bool silent[FC_LOG_ERROR + 1];  // by level: its lines are not written
-  uint64_t dropped;  // lines dropped since the last line that told how many
+  // By level: lines of this level are not written.
+  bool silent[FC_LOG_ERROR + 1];
+  uint64_t dropped;  // lines dropped since the last line that told their number
   uint64_t lost;     // lines dropped, ever
   size_t size;
   char *buffer;  // FC_LOG_BUFFER bytes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// There are no `_created` samples, which would be one more series for every counter.
-// `farcall_module_generation` and `process_start_time_seconds` show when counters started
-// again.
+// No samples `_created` are written: they would be one more series for each counter.
+// `farcall_module_generation` and `process_start_time_seconds` show when counters began
+// at 0 again.
 #include "obs/metrics.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "json/number.h"
 #include "json/writer.h"
 
-#define LABEL_MAX 400      // characters of one value
-#define LABEL_NAME_MAX 64  // more than a label's name takes
+#define LABEL_MAX 400      // the most characters of a value
+#define LABEL_NAME_MAX 64  // the most characters of a label's name
 
 void fc_labels_add(fc_labels_t *labels, const char *name, fc_str_t value) {
   char escaped[LABEL_MAX * 4 + 8];

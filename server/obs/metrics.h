@@ -16,8 +16,8 @@
 // Counts of answers in parts.
 typedef struct fc_parts_counts_t {
   uint64_t begun;
-  uint64_t open;  // begun, and not ended yet
-  uint64_t cut;   // by an error, or because the client left
+  uint64_t open;  // begun, but not ended yet
+  uint64_t cut;   // ended by an error, or because the client left
   uint64_t parts;
   uint64_t bytes;
   // A sum: from the first byte of the request to the first part.
@@ -46,7 +46,7 @@ typedef enum fc_metric_kind_t {
 
 // All samples of one name.
 typedef struct fc_family_t {
-  const char *name;  // what follows a '{' is not part of it
+  const char *name;  // the text from a '{' on is not part of the name
   fc_metric_kind_t kind;
   const char *help;
 } fc_family_t;

@@ -68,7 +68,7 @@ void fc_spans_add_dispatches(fc_spans_t *spans, fc_span_record_t *record,
 }
 
 // ---------------------------------------------------------------------------
-// The document
+// Writing the document
 
 static fc_status_t put_id(fc_sink_t *sink, const char *lead,
                           const uint8_t *bytes, size_t size, fc_error_t *err) {

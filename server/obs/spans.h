@@ -12,13 +12,13 @@
 
 #define FC_SPANS_ROOM 2048  // requests that the ring has room for
 #define FC_SPANS_STAGES 8
-#define FC_SPANS_NAME 96             // bytes of a name that are kept
-#define FC_SPANS_DISPATCHES 64       // of a request
-#define FC_SPANS_DISPATCH_ROOM 4096  // of all requests in the ring
+#define FC_SPANS_NAME 96             // the most bytes of a name
+#define FC_SPANS_DISPATCHES 64       // the most of one request
+#define FC_SPANS_DISPATCH_ROOM 4096  // the most of all requests in the ring
 #define FC_SPANS_DOCUMENT \
-  640  // a document with so many spans gets no other request
+  640  // once a document has this many spans, no request is added to it
 
-// One dispatch of a profiled call. A worker sends it with the answer.
+// One dispatch of a profiled call. The worker sends it with the answer.
 typedef struct fc_dispatch_span_t {
   uint64_t began_ns;  // since its stage began
   uint64_t took_ns;
@@ -35,18 +35,18 @@ typedef struct fc_span_record_t {
   uint64_t spent_ns[FC_SPANS_STAGES];  // 0: the request had no such stage
   uint64_t received;
   uint64_t sent;
-  uint64_t parts;     // of an answer that came in parts; 0: it is one
-  uint64_t first_ns;  // until the first of them
+  uint64_t parts;  // the number of parts of the answer; 0: it was not in parts
+  uint64_t first_ns;  // the time until the first part
   int status;
   const char *scheme;
   const char *method;
   fc_str_t route;
-  const char *code;  // of an error, NULL: none
+  const char *code;  // of the error; NULL: none
   uint8_t module_size;
   uint8_t function_size;
   char module[FC_SPANS_NAME];
   char function[FC_SPANS_NAME];
-  uint8_t call_stage;  // the one that `dispatches` are in
+  uint8_t call_stage;  // the stage of `dispatches`
   uint32_t dispatch_count;
   fc_dispatch_span_t *dispatches;  // owned
 } fc_span_record_t;
@@ -58,10 +58,10 @@ typedef struct fc_spans_t {
   uint32_t count;
   uint32_t dispatch_count;  // in the ring
   uint64_t id_state;
-  const char *const *stages;  // their names
+  const char *const *stages;  // the names of the stages
   uint64_t exported;          // spans of any kind
   uint64_t dropped;           // spans of any kind
-  uint64_t failures;          // times that a document was not taken
+  uint64_t failures;  // how often the collector did not accept a document
 } fc_spans_t;
 
 fc_status_t fc_spans_init(fc_spans_t *spans, fc_allocator_t allocator,

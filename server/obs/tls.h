@@ -16,7 +16,7 @@ typedef enum fc_tls_failure_t {
 
 typedef struct fc_tls_counts_t {
   uint64_t full;     // handshakes that were made without a ticket
-  uint64_t resumed;  // those made with the ticket of an earlier one
+  uint64_t resumed;  // handshakes with the ticket of an earlier session
   uint64_t failures[FC_TLS_FAILURES];
 } fc_tls_counts_t;
 

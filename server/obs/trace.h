@@ -12,16 +12,17 @@
 #define FC_TRACE_TEXT 55  // characters of a traceparent
 
 typedef struct fc_trace_t {
-  bool known;    // the request belongs to a trace; else nothing here counts
-  bool sampled;  // its spans are to be exported
+  // The request belongs to a trace; false: nothing else here is valid.
+  bool known;
+  bool sampled;  // the request's spans are exported
   uint8_t id[FC_TRACE_ID];
-  uint8_t parent[FC_SPAN_ID];  // the caller's span, zero: there is none
+  uint8_t parent[FC_SPAN_ID];  // the caller's span; zero: there is none
   uint8_t span[FC_SPAN_ID];    // the request's own
 } fc_trace_t;
 
-// Reads a traceparent into known, sampled, id and parent; sets `span` to zero. False: the
-// text is no traceparent, and nothing is changed. W3C Trace Context then requires to go
-// on as if there were none.
+// Reads a traceparent into known, sampled, id and parent, and zeroes `span`. False: the
+// text is no traceparent, and nothing is changed. W3C Trace Context then wants the
+// field to be ignored.
 bool fc_trace_parse(fc_str_t text, fc_trace_t *out_trace);
 // Writes the trace with its own span, in FC_TRACE_TEXT characters, for other programs.
 void fc_trace_print(const fc_trace_t *trace, char *out);

@@ -8,7 +8,7 @@
 // every member except `collector`, which does not change.
 struct fc_lookup_t {
   pthread_mutex_t lock;
-  uv_async_t *bell;  // NULL: left behind
+  uv_async_t *bell;  // NULL: fc_lookup_leave was called
   bool done;
   int failed;
   struct addrinfo *found;

@@ -9,12 +9,15 @@
 
 #include <stdio.h>
 
-#define BATCH 64      // requests of a document, at most
-#define TICK_MS 1000  // how often fewer are sent, and time-outs are looked at
-#define ANSWER_MS 10000  // for one address to accept, and then to answer
-#define RETRY_MS 1000    // after a document's first failure; then doubled
+#define BATCH 64      // the most requests of a document
+// How often smaller documents are sent, and time-outs are checked.
+#define TICK_MS 1000
+// How long an address has to accept, and then to answer.
+#define ANSWER_MS 10000
+// The wait after a document's first failure; doubled each time.
+#define RETRY_MS 1000
 #define ATTEMPTS 5
-#define END_MS 1000  // that the end of the server may wait for spans
+#define END_MS 1000  // how long the server's end may wait for spans
 #define DOCUMENT_MAX (1u << 20)
 
 static void work(fc_otlp_t *otlp);
@@ -22,7 +25,7 @@ static void work(fc_otlp_t *otlp);
 static uint64_t now_ms(const fc_otlp_t *otlp) { return uv_now(otlp->uv); }
 
 // ---------------------------------------------------------------------------
-// How a document ends
+// The end of a document
 
 static void forget_document(fc_otlp_t *otlp) {
   fc_text_reset(&otlp->document);
@@ -98,7 +101,7 @@ static void take_answer(fc_otlp_t *otlp) {
 }
 
 // ---------------------------------------------------------------------------
-// The answer
+// Reading the answer
 
 static int on_message(llhttp_t *parser) {
   fc_otlp_t *otlp = parser->data;
@@ -139,7 +142,8 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
                                  : uv_strerror((int)size));
     return;
   }
-  if (otlp->state != FC_OTLP_SENDING) {  // an answer without a request
+  // The collector sent bytes that no document asked for.
+  if (otlp->state != FC_OTLP_SENDING) {
     disconnect(otlp);
     return;
   }
@@ -154,7 +158,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
 }
 
 // ---------------------------------------------------------------------------
-// The request
+// Sending the document
 
 static void on_sent(uv_write_t *request, int status) {
   fc_otlp_t *otlp = request->data;
@@ -197,7 +201,7 @@ static void give_up_address(fc_otlp_t *otlp, const char *why) {
 
 static void on_connected(uv_connect_t *request, int status) {
   fc_otlp_t *otlp = request->data;
-  if (status == UV_ECANCELED) return;  // it is being closed
+  if (status == UV_ECANCELED) return;  // the connection is being closed
   int failed = status;
   if (!failed) {
     failed = uv_read_start((uv_stream_t *)&otlp->tcp, give_room, on_read);
@@ -262,7 +266,8 @@ static void make_document(fc_otlp_t *otlp) {
     otlp->span_count = count;
     return;
   }
-  otlp->span_count = count;  // no memory, or too long
+  // There was no memory, or the document was too long.
+  otlp->span_count = count;
   drop_document(otlp);
 }
 

@@ -20,8 +20,8 @@ typedef enum fc_otlp_state_t {
   FC_OTLP_CLOSED,     // there is no connection
   FC_OTLP_RESOLVING,  // the collector's name is being looked up
   FC_OTLP_CONNECTING,
-  FC_OTLP_OPEN,     // there is a connection, and nothing on its way
-  FC_OTLP_SENDING,  // a document is sent, or its answer waited for
+  FC_OTLP_OPEN,     // there is a connection, and no document is being sent
+  FC_OTLP_SENDING,  // a document is being sent, or waits for its answer
   FC_OTLP_CLOSING,
 } fc_otlp_state_t;
 
@@ -32,26 +32,28 @@ typedef struct fc_otlp_t {
   fc_collector_t collector;
   fc_spans_t spans;
   fc_otlp_state_t state;
-  fc_text_t document;   // to be sent, or on its way; empty: there is none
+  // The document that is to be sent, or is being sent; empty: none.
+  fc_text_t document;
   uint64_t span_count;  // of the document
-  uint32_t attempts;    // that failed with this document
-  uint64_t due_ms;      // until then the collector must accept, or answer
+  uint32_t attempts;    // failed attempts to send this document
+  uint64_t due_ms;  // the time until which the collector must accept, or answer
   uint64_t retry_ms;    // nothing is sent before this time
-  bool failing;         // attempts fail, which was logged; a drain clears it
+  // Attempts fail, and this was logged; false after a success or a drain.
+  bool failing;
   bool writing;         // libuv has the document and `write`
   bool reused;          // a document was answered on this connection
   bool ending;      // the server drains: all spans are sent as soon as possible
-  uint64_t end_ms;  // the server's end waits until then at most
+  uint64_t end_ms;  // the server's end waits for spans until this time at most
   char head[768];
-  char answer[4096];  // what is read goes here
+  char answer[4096];  // room for the bytes of an answer
   llhttp_t parser;
   llhttp_settings_t settings;
   bool answered;
   uv_timer_t timer;
-  fc_lookup_t *lookup;             // that runs; NULL: none
+  fc_lookup_t *lookup;             // the running look-up; NULL: none
   uv_async_t bell;                 // of `lookup`
-  struct addrinfo *found;          // by the last look-up
-  const struct addrinfo *address;  // to be tried next; NULL: none
+  struct addrinfo *found;          // the addresses that the last look-up found
+  const struct addrinfo *address;  // the address to try next; NULL: none
   uv_connect_t connect;
   uv_write_t write;
   uv_tcp_t tcp;

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-#define TURN 64        // accepted in a row, then other events have their turn
-#define RETRY_MS 100u  // until the next try when descriptors are short
+#define TURN 64        // accepted in a row, before other events are handled
+// The pause before the next try, if descriptors are short.
+#define RETRY_MS 100u
 
 // Accepts one connection. Returns a socket or a negative error.
 static int accept_one(const fc_listener_t *listener,
@@ -171,7 +172,8 @@ static void keep_alive(int socket) {
                {IPPROTO_TCP, TCP_KEEPCNT, 4}};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
     (void)setsockopt(socket, kRows[i].level, kRows[i].name, &kRows[i].value,
-                     sizeof kRows[i].value);  // none of a Unix socket
+                     // Fails for a Unix socket, which needs no probes.
+                     sizeof kRows[i].value);
   }
 }
 

@@ -22,7 +22,7 @@ extern const fc_stream_class_t fc_stream_unix;
 void fc_socket_tell(int socket, fc_str_t bytes);
 
 // ---------------------------------------------------------------------------
-// For the classes
+// For the classes of TCP and Unix sockets
 
 typedef struct fc_socket_stream_t {
   fc_stream_t base;  // the first member
@@ -34,8 +34,9 @@ typedef struct fc_socket_stream_t {
   } uv;
   uv_write_t write;
   uv_shutdown_t shutdown;
-  uint64_t in_a_row;  // bytes of the last reads, while each filled its room
-  int low_water;      // bytes that must wait before the loop is told; 0: any
+  // The bytes of the last reads, as long as each read filled its room.
+  uint64_t in_a_row;
+  int low_water;  // bytes that must have come before the loop is woken; 0: any
 } fc_socket_stream_t;
 
 static inline fc_socket_stream_t *fc_socket_stream(fc_stream_t *stream) {

@@ -47,7 +47,7 @@ static void unlist(fc_tls_stream_t *self) {
 }
 
 // ---------------------------------------------------------------------------
-// The end
+// The end of a stream
 
 static void end(fc_tls_stream_t *self, bool orderly) {
   if (self->ended || self->state == FC_TLS_CLOSED) return;
@@ -86,7 +86,7 @@ void fc_tls_finish(fc_tls_stream_t *self) {
 }
 
 // ---------------------------------------------------------------------------
-// Bytes to the socket
+// Giving bytes to the socket
 
 static bool copy(fc_tls_stream_t *self, fc_tls_bytes_t *to, const uint8_t *data,
                  size_t size) {
@@ -281,7 +281,8 @@ static bool open_some(fc_tls_stream_t *self) {
   } else if (why == SSL_ERROR_ZERO_RETURN) {
     end(self, true);
   } else if (why == SSL_ERROR_WANT_READ) {
-    return self->from.size > 0;  // a new key, or similar, was read
+    // A message of the protocol, such as a new key, was read.
+    return self->from.size > 0;
   } else {
     fc_tls_break(self);
   }
@@ -337,7 +338,7 @@ void fc_tls_opened(fc_tls_stream_t *self) {
 }
 
 // ---------------------------------------------------------------------------
-// A turn
+// Going on with a stream
 
 static void go_on(fc_tls_stream_t *self) {
   if (self->writing && !self->out.size) {
@@ -360,7 +361,7 @@ void fc_tls_on_turn(uv_idle_t *turn) {
 }
 
 // ---------------------------------------------------------------------------
-// The class
+// The functions of the class
 
 static void on_below_closed(void *context) {
   fc_tls_stream_t *self = context;

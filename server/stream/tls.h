@@ -19,7 +19,8 @@
 // Keys: a certificate, its key, and the authority for clients, read from files.
 
 typedef struct fc_tls_files_t {
-  const char *certificate;  // PEM; those that lead to its authority behind it
+  // PEM; the certificates that lead to its authority follow it.
+  const char *certificate;
   const char *key;          // PEM
   const char *client_ca;    // PEM; "": clients need no certificate
 } fc_tls_files_t;
@@ -52,7 +53,7 @@ void fc_tls_keys_dates(const fc_tls_keys_t *keys, int64_t *out_begin_s,
                        int64_t *out_end_s);
 
 // ---------------------------------------------------------------------------
-// What the streams of a loop share
+// Data that the streams of a loop share
 
 typedef struct fc_tls_stream_t fc_tls_stream_t;
 
@@ -64,18 +65,19 @@ typedef struct fc_tls_t {
   void (*on_failed)(void *context, const fc_peer_t *address,
                     fc_tls_failure_t why, const char *text);
   void *context;
-  uint64_t handshake_ms;  // that a handshake may take, from the connection on
+  // How long a handshake may take, counted from the connection on.
+  uint64_t handshake_ms;
   // The most unfinished handshakes; one more ends an old one.
   uint32_t handshake_max;
-  // For the files of TLS
+  // For the files tls*.c only
   void *method;   // of OpenSSL's BIOs
   uint8_t *read;  // FC_LIMIT_READ bytes, lent to each read
   // What is encrypted on the loop, and sent at once.
   struct fc_tls_bytes_t *sealed;
-  fc_tls_stream_t *oldest;  // of those with an unfinished handshake
+  fc_tls_stream_t *oldest;  // the stream with the oldest unfinished handshake
   fc_tls_stream_t *newest;
   uint32_t handshakes;
-  fc_tls_stream_t *ready;  // streams that go on in the next turn, in this order
+  fc_tls_stream_t *ready;  // streams that go on in the next turn, in order
   fc_tls_stream_t *ready_last;
   uint32_t ready_count;
   uv_idle_t turn;    // active while any are ready
@@ -84,7 +86,7 @@ typedef struct fc_tls_t {
   // The number of OpenSSL objects, and the largest number since memory was given back.
   uint32_t objects;
   uint32_t objects_most;
-  bool giving;  // `give` is giving memory back
+  bool giving;  // `give` is running
   uv_work_t give;
 } fc_tls_t;
 

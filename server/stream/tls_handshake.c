@@ -15,10 +15,11 @@
 
 #define RECORD_HANDSHAKE 0x16  // the first byte of a client that speaks TLS
 #define RECORD_HEAD 5u         // bytes; the last two are the length of the rest
-#define RECORD_MAX (16u << 10)  // bytes of that, in a client's first message
+// The most bytes of the rest, in a client's first message.
+#define RECORD_MAX (16u << 10)
 
 // ---------------------------------------------------------------------------
-// The list
+// The list of unfinished handshakes
 
 static void arm(fc_tls_t *tls) {
   if (!tls->oldest) {
@@ -82,7 +83,7 @@ void fc_tls_handshake_fail(fc_tls_stream_t *self, fc_tls_failure_t failure,
 }
 
 // ---------------------------------------------------------------------------
-// In a thread
+// The part in a thread
 
 // Returns the counted failure for an error code of OpenSSL.
 static fc_tls_failure_t failure_of(unsigned long code) {
@@ -140,7 +141,7 @@ static void shake(uv_work_t *work) {
 }
 
 // ---------------------------------------------------------------------------
-// On the loop
+// The part on the loop
 
 static void count(fc_tls_stream_t *self) {
   fc_tls_counts_t *counts = &self->tls->counts;
@@ -238,7 +239,7 @@ void fc_tls_handshake_read(fc_tls_stream_t *self, fc_str_t bytes) {
     fail_memory(self);
     return;
   }
-  if (!self->ssl && !is_whole(self->from)) return;  // reading goes on
+  if (!self->ssl && !is_whole(self->from)) return;  // more must be read first
   if (self->ssl) self->from = bytes;
   else fc_tls_note_object(self);
   self->flight.data = fc_alloc(self->tls->allocator, self->flight_max);

@@ -12,10 +12,12 @@
 #include "stream/tls_stream.h"
 
 #define FILE_MAX (1u << 20)
-#define FLIGHT_MIN (16u << 10)        // of the messages around the certificates
-#define CERTIFICATES_MAX (64u << 10)  // bytes of those that a client sends
-#define DEPTH_MAX 8  // certificates between client and authority
-#define TICKETS_MS (60u * 60 * 1000)  // that one key encrypts tickets
+// Bytes of the messages besides the certificates.
+#define FLIGHT_MIN (16u << 10)
+// The most bytes of certificates that a client sends.
+#define CERTIFICATES_MAX (64u << 10)
+#define DEPTH_MAX 8  // the most certificates between client and authority
+#define TICKETS_MS (60u * 60 * 1000)  // how long one key encrypts tickets
 
 typedef struct file_t {
   const char *option;
@@ -93,7 +95,7 @@ static int no_password(char *out, int capacity, int writing, void *context) {
 }
 
 // ---------------------------------------------------------------------------
-// What is in them
+// The contents of the files
 
 // Returns seconds since 1970; `unknown` if the certificate has no such time.
 static int64_t seconds_of(const ASN1_TIME *time, int64_t unknown) {
@@ -184,7 +186,7 @@ static fc_status_t take_file(fc_tls_keys_t *keys, const char *option,
 }
 
 // ---------------------------------------------------------------------------
-// What is spoken
+// Protocols, versions and ciphers
 
 // Chooses the protocol. A client that offers protocols must offer HTTP/2 or HTTP/1.1, and
 // gets the first of these that it offers. A client that offers none gets HTTP/1.1.

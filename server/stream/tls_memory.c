@@ -8,7 +8,7 @@
 
 #include "stream/tls_stream.h"
 
-#define CROWD 256u  // objects; fewer are not worth the search
+#define CROWD 256u  // objects; with fewer, the search is not worth its time
 
 static void give_back(uv_work_t *work) {
   (void)work;
@@ -19,7 +19,7 @@ static void give_back(uv_work_t *work) {
 
 static void on_given(uv_work_t *work, int status) {
   fc_tls_t *tls = work->data;
-  (void)status;  // nobody cancels the work
+  (void)status;  // the work is never cancelled
   tls->giving = false;
 }
 

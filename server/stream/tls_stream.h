@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the files of TLS: the stream, and which thread may use which member. While a
-// thread works on the stream (`working`), only that thread may use `ssl`, `from`, `to`,
-// `flight` and the handshake's results (`outcome`, `failure`, `why`).
+// Shared by the files tls*.c: the struct of a stream, and which thread may use which of
+// its members. While a thread works on the stream (`working`), only that thread may use
+// `ssl`, `from`, `to`, `flight` and the handshake's results (`outcome`, `failure`,
+// `why`).
 #ifndef FARCALL_SERVER_STREAM_TLS_STREAM_H_
 #define FARCALL_SERVER_STREAM_TLS_STREAM_H_
 
@@ -15,7 +16,7 @@
 // Each record grows by at most 256 bytes, and alerts, tickets and new keys are small.
 #define FC_TLS_PIECE (64u << 10)
 #define FC_TLS_SEALED_MAX (FC_TLS_PIECE + (16u << 10))
-// The most encrypted bytes that wait while others are sent. They are answers of the
+// The most encrypted bytes that wait behind those being sent. They are messages of the
 // protocol itself.
 #define FC_TLS_BEHIND_MAX (64u << 10)
 // The most pieces of an answer that are encrypted in a turn, and the most reads that
@@ -51,7 +52,7 @@ typedef struct fc_tls_bytes_t {
 } fc_tls_bytes_t;
 
 typedef enum fc_tls_outcome_t {
-  FC_TLS_MORE,  // the client's turn
+  FC_TLS_MORE,  // needs more bytes from the client
   FC_TLS_DONE,
   FC_TLS_FAILED,
 } fc_tls_outcome_t;
@@ -64,15 +65,15 @@ struct fc_tls_stream_t {
   size_t flight_max;
   fc_peer_t address;
   uint8_t state;  // fc_tls_state_t
-  bool reading;   // the user wants bytes
+  bool reading;   // the user wants to read
   bool below_reads;
-  bool ended;    // the user knows that no more bytes come
+  bool ended;    // the user was told that no more bytes come
   bool working;  // a thread makes the handshake
   bool below_closed;
-  bool has_object;  // that `ssl` is, or that a thread is about to make
+  bool has_object;  // `ssl` exists, or a thread is about to make it
   bool listed;      // in tls->ready
   bool said_end;    // close_notify was written
-  bool must_shut;   // the stream below, when `out` is sent
+  bool must_shut;   // the stream below must be shut down when `out` is sent
   // Handshake
   fc_tls_stream_t *newer;
   fc_tls_stream_t *older;
@@ -82,17 +83,18 @@ struct fc_tls_stream_t {
   fc_tls_failure_t failure;
   char why[96];
   // Bytes. OpenSSL reads from `from` and writes to `to`.
-  fc_str_t from;  // what came and was not used yet
-  uint8_t *held;  // own memory of `from`; NULL: it is the reader's
+  fc_str_t from;  // received bytes that were not used yet
+  uint8_t *held;  // owned memory of `from`; NULL: `from` lies in the reader's
   fc_tls_bytes_t *to;
-  fc_tls_bytes_t flight;  // what the thread writes; sent and freed at once
-  fc_tls_bytes_t out;     // being sent by the stream below
-  fc_tls_bytes_t behind;  // to be sent after it
+  // Written by the thread; the loop sends and frees it at once.
+  fc_tls_bytes_t flight;
+  fc_tls_bytes_t out;     // the bytes that the stream below is sending
+  fc_tls_bytes_t behind;  // the bytes to be sent after these
   // The user's write
   bool writing;
-  size_t owed;  // of the next write: bytes that are encrypted already
+  size_t owed;  // bytes of the next write that are encrypted already
   uint32_t span_count;
-  uint32_t span;  // being encrypted
+  uint32_t span;  // the span that is being encrypted
   uint64_t left;  // bytes that are not encrypted yet
   fc_span_t spans[FC_PIECES_MAX];
   fc_tls_stream_t *next_ready;
