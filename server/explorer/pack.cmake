@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -DFROM=FOLDER -DTO=FILE -P pack.cmake: writes the explorer's files to FILE, as
-# dialect/explorer.c includes them, a row each:
-#   FC_EXPLORER_FILE(NAME, "digest", bytes when unpacked, its bytes as gzip)
-# The scripts become one file, those first whose names others use at once. The order of
-# the panes is that on the page.
+# cmake -DFROM=FOLDER -DTO=FILE -P pack.cmake: writes the explorer's files to FILE, for
+# dialect/explorer.c to include, with one row for each:
+#   FC_EXPLORER_FILE(NAME, "digest", size when unpacked, the bytes of its gzip form)
+# The scripts become one file. A script comes first if others use its names while they are
+# loaded. The panes are in the order of the page.
 set(scripts dom state api values form tensor grid picture shown result
   panes/functions panes/health panes/token panes/empty panes/signature panes/arguments
   panes/call panes/answer panes/time panes/session panes/repeat panes/snippets

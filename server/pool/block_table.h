@@ -15,7 +15,7 @@
 
 #define FC_BLOCK_CLASSES 23   // up to 16 GiB
 #define FC_BLOCK_CHUNK 256u   // entries of one piece of the table
-#define FC_BLOCK_CHUNKS 256u  // pieces: at most 65,536 blocks
+#define FC_BLOCK_CHUNKS 256u  // pieces, so there are at most 65,536 blocks
 // The system provides pages of a block of at least this size only when they are touched.
 // The pages of a block of which more than this was filled are given back in parts.
 #define FC_BLOCK_LARGE (1u << 20)
@@ -30,13 +30,15 @@ typedef struct fc_block_entry_t {
   uint64_t size;     // usable bytes
   uint32_t next;     // in a list of kept or dying blocks, or of free indices
   uint64_t counted;  // bytes that count as in use
-  uint64_t filled;  // most ever counted or measured; what is not in use is kept
+  // The most bytes that ever counted or were measured; what is not in use is kept.
+  uint64_t filled;
   uint64_t released;  // bytes given back to the system, of a dying block
   uint64_t mapped;    // bytes of `file` that are mapped at `data`
   uint32_t owner;     // of the counted bytes; FC_OWNER_NONE: nobody
-  int file;           // that it lies in; -1: in memory of the allocator
-  uint32_t file_next, file_before;  // in the list of all that lie in files
-  uint64_t audience;  // who may see it; FC_AUDIENCE_NONE: no worker process
+  int file;  // the file in which the block lies; -1: memory of the allocator
+  uint32_t file_next, file_before;  // links all blocks that lie in files
+  // Who may see the block; FC_AUDIENCE_NONE: no worker process.
+  uint64_t audience;
   uint64_t serial;    // of `file`
   uint64_t kept_ns;   // when the file was last given back
   uint8_t class_;
@@ -53,8 +55,9 @@ struct fc_blocks_t {
   fc_owners_t owners;
   bool fixed;  // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[FC_BLOCK_CLASSES];  // kept blocks, last in first out
-  _Atomic uint32_t dying;        // blocks that are left to fc_blocks_release
-  _Atomic uint32_t dying_files;  // those left to fc_blocks_release_file
+  _Atomic uint32_t dying;        // blocks that fc_blocks_release must release
+  // Blocks that fc_blocks_release_file must release.
+  _Atomic uint32_t dying_files;
   _Atomic uint32_t files;        // blocks whose file is mapped
   uint32_t kept_files;           // kept blocks in files, last in first out
   uint32_t all_files;            // blocks in files, used or not
@@ -63,8 +66,8 @@ struct fc_blocks_t {
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;  // indices ever handed out
-  fc_block_entry_t
-      *chunks[FC_BLOCK_CHUNKS];  // never move: readers need no lock
+  // Never move, so readers need no lock.
+  fc_block_entry_t *chunks[FC_BLOCK_CHUNKS];
 };
 
 static inline uint64_t fc_block_class_bytes(unsigned class_) {

@@ -17,9 +17,9 @@ typedef struct fc_claim_t fc_claim_t;
 
 // How a call that a worker had begun ended without an outcome.
 typedef enum fc_loss_t {
-  FC_LOSS_CRASH,     // or its process was ended from outside
+  FC_LOSS_CRASH,     // the worker's process crashed, or was ended from outside
   FC_LOSS_DEADLINE,  // the operator's
-  FC_LOSS_LIE,       // what the worker wrote cannot be
+  FC_LOSS_LIE,       // no honest worker writes what this worker wrote
   FC_LOSS_COUNT
 } fc_loss_t;
 
@@ -56,16 +56,16 @@ typedef struct fc_claim_slab_t {
 // A worker's view of a session for one call.
 typedef struct fc_desk_t {
   fc_store_desk_t *desk;
-  int slab;         // -1: it did not come
-  uint64_t serial;  // of the slab, among those that the worker has had
+  int slab;         // -1: the worker has none
+  uint64_t serial;  // its number among the slabs that the worker has had
 } fc_desk_t;
 
 struct fc_claim_t {
   const fc_claim_class_t *class_;
   const fc_claim_slab_t *slab;
-  // The pool's
-  bool
-      held;  // by the call whose turn it is, whether somebody waits for that or not
+  // Members of the pool
+  // The call whose turn it is holds the claim, even if nobody waits for that call.
+  bool held;
   // The session's values are condemned: new calls do not wait, but are refused.
   bool condemned;
   bool later;  // the worker has a later turn of the call
@@ -73,7 +73,8 @@ struct fc_claim_t {
   // again after they ended their process; 0: they cannot.
   uint64_t salt;
   struct fc_claim_t *next;  // in pool->passed
-  struct fc_job_t *first;   // of those parked, in the order they came
+  // The first of the parked calls, in the order of their arrival.
+  struct fc_job_t *first;
   struct fc_job_t *last;
 };
 

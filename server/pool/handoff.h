@@ -22,7 +22,8 @@
 typedef enum fc_handoff_kind_t {
   FC_HANDOFF_BODY,
   FC_HANDOFF_ANSWER,
-  FC_HANDOFF_SLAB,  // of sessions (claim.h): takes the place of the one before
+  // The file of sessions' values (claim.h); replaces the earlier one.
+  FC_HANDOFF_SLAB,
 } fc_handoff_kind_t;
 
 // ---------------------------------------------------------------------------
@@ -43,23 +44,24 @@ bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
 // The place where a file of bodies is mapped.
 typedef struct fc_shelf_t {
   fc_span_t room;  // addresses set aside
-  bool mapped;  // a file is there, of which the first `open` bytes may be used
+  // A file is mapped there, and its first `open` bytes may be used.
+  bool mapped;
   size_t open;
   size_t present;  // bytes from the beginning whose pages are mapped
 } fc_shelf_t;
 
 typedef struct fc_inbox_t {
   int end;
-  uint32_t received;  // number of the last message that came, or was given up
+  uint32_t received;  // number of the newest message that came or was given up
   fc_shelf_t shelves[FC_RING_SHELVES];
-  uint32_t shelf;   // of the body of the call that runs; FC_RING_SHELVES: none
-  uint64_t faults;  // that the process had had when the call began
+  uint32_t shelf;   // of the body of the running call; FC_RING_SHELVES: none
+  uint64_t faults;  // faults of the process before the running call began
   fc_span_t answers[FC_RING_TRAYS];  // addresses set aside for files of answers
   bool mapped[FC_RING_TRAYS];        // is a file mapped there?
-  uint32_t tray;   // for the answer of the call that runs; FC_RING_TRAYS: none
+  uint32_t tray;   // for the answer of the running call; FC_RING_TRAYS: none
   bool written;    // the answer may have bytes in that tray
-  int slab;        // the file of sessions' values; -1: none came
-  uint64_t slabs;  // how many came
+  int slab;        // the file of sessions' values; -1: none
+  uint64_t slabs;  // how many such files came
 } fc_inbox_t;
 
 // Returns how many bytes of addresses an inbox reserves.

@@ -84,8 +84,8 @@ typedef struct fc_host_facts_t {
   uint64_t restarts;  // processes that serve in the place of one that had ended
   uint64_t quarantines;
   uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
-  uint64_t
-      restart_ns;  // no worker is left, and none starts before then; 0: not so
+  // No worker is left, and none is started before this time; 0: that is not so.
+  uint64_t restart_ns;
   // Workers that have been in a call that nobody waits for, for a second or longer; and
   // lost threads.
   uint32_t stuck;
@@ -99,7 +99,7 @@ typedef struct fc_host_facts_t {
 
 typedef struct fc_host_worker_t {
   int pid;
-  const char *state;  // "starting", "idle", "busy", "ending"
+  const char *state;  // "starting", "idle", "busy" or "ending"
   uint64_t calls;
 } fc_host_worker_t;
 
@@ -109,7 +109,7 @@ typedef struct fc_hosting_t {
   bool process;      // in processes of its own
   bool trial;        // for a self-test: crashes neither blame nor quarantine
   bool fresh;        // each process makes one call and ends
-  bool apart;        // calls are not computed together
+  bool apart;        // the calls are not computed in batches
   uint32_t workers;  // most calls at once; 0: as many as the pool's workers
   uint32_t tiles;    // most threads for one call; 1: only its own
   uint8_t sandbox;   // fc_sandbox_t, of its processes
@@ -120,7 +120,7 @@ typedef struct fc_hosting_t {
 
 typedef enum fc_ran_t {
   FC_RAN,      // the outcome is set
-  FC_RAN_NOT,  // it cannot run there now
+  FC_RAN_NOT,  // the call cannot be run there now
   FC_RAN_OVER,  // its budget was used up: the outcome has nothing but its times, and
                 // the call can be made again
 } fc_ran_t;
@@ -199,7 +199,8 @@ struct fc_hosts_t {
   const fc_host_class_t *class_;
   fc_pool_t *pool;
   fc_host_t *first;
-  uint32_t running;  // calls that they have, dropped ones included
+  // Calls that the hosts have, also those that nobody waits for.
+  uint32_t running;
   uint32_t watched;  // workers that `look` checks
 };
 
@@ -209,7 +210,8 @@ struct fc_host_t {
   fc_pool_t *pool;
   fc_host_t *next;
   uint32_t generation;
-  uint32_t running;   // calls that it has, dropped ones included
+  // Calls that the host has, also those that nobody waits for.
+  uint32_t running;
   uint64_t audience;  // of its bodies (block.h)
 };
 

@@ -16,34 +16,37 @@ enum {
   FC_CALL_TRACED = 1 << 4,    // and spans of its dispatches follow the answer
   FC_CALL_LATER = 1 << 5,     // a later turn (turn.h): the body is the carry
   FC_CALL_TIMED = 1 << 6,     // the last part has the times of the stages
-  FC_CALL_SESSION = 1 << 7,   // it has the desk of a session (claim.h)
+  FC_CALL_SESSION = 1 << 7,   // the call has the desk of a session (claim.h)
 };
 
 // What is known about the rows of a function for batching (marshal/batch.h).
 enum {
-  FC_ROWS_AS_THEY_ARE,  // nothing; or it has no rows
+  FC_ROWS_AS_THEY_ARE,  // nothing is known, or the function has no rows
   FC_ROWS_BATCHED,
-  FC_ROWS_APART,  // batched, by the smallest bucket alone
-  FC_ROWS_PROVE,  // made by a trial: the answer is a verdict (module/prove.h)
+  FC_ROWS_APART,  // batched, but only by the smallest bucket
+  FC_ROWS_PROVE,  // a call of a trial: the answer is a verdict (module/prove.h)
 };
 
 #define FC_CALL_PARAMETERS 32
 
 typedef struct fc_invocation_t {
-  uint32_t generation;  // its index; 0 in a worker process, which has only one
-  uint32_t function;    // the module's count of functions: none (order.h)
+  // Index of the generation; 0 in a worker process, which has only one.
+  uint32_t generation;
+  // A number past the last function: the call runs none (order.h).
+  uint32_t function;
   uint8_t dialect;
   uint8_t flags;          // FC_CALL_*
   uint8_t body_coding;    // fc_coding_t of the body
   uint8_t answer_coding;  // fc_coding_t that the answer may have
-  uint8_t parts;          // fc_part_form_t (turn.h); 0: the answer is one
+  uint8_t parts;  // fc_part_form_t (turn.h); 0: the answer is not in parts
   uint8_t rows;           // FC_ROWS_*
-  uint8_t singles;        // so many turns have one step each (turn.h)
+  // The number of turns that still have one step each (turn.h).
+  uint8_t singles;
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
   // A batch is given up after this long; 0: never.
   uint64_t batch_ns;
-  uint64_t steps;  // that earlier turns have done
+  uint64_t steps;  // steps that earlier turns have made
   // The body for the loop and its threads. The slot of a process has instead the body's
   // place in its ring, or says that the body is in a file.
   fc_piece_t body;

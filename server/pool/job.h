@@ -14,7 +14,7 @@
 typedef enum fc_job_state_t {
   FC_JOB_NEW,
   FC_JOB_QUEUED,   // waits in its module's queue
-  FC_JOB_RUNNING,  // a host has it, or its outcome is being read
+  FC_JOB_RUNNING,  // a host has the call, or its outcome is being read
 } fc_job_state_t;
 
 // The data of a flow, kept in its first job (flow.h).
@@ -31,7 +31,7 @@ typedef struct fc_flow_head_t {
 // A zeroed job is new.
 typedef struct fc_job_t {
   fc_invocation_t call;  // the job owns its body, until a host takes it over
-  fc_owner_t caller;     // who makes it: callers take turns
+  fc_owner_t caller;     // the client: clients take turns
   // The operator's deadline (--timeout), at which the call's process may be ended. The
   // deadline of the call itself, which a client may have shortened, only ends the wait.
   // 0: none.
@@ -46,23 +46,24 @@ typedef struct fc_job_t {
   fc_outcome_t *outcome;
   // For a failed call: the seconds after which the client may try again; 0: not known.
   uint32_t retry_s;
-  // The pool's
+  // Members of the pool
   uint8_t state;
-  bool parked;       // it waits for its turn in its session, and is in no flow
-  bool keeps_claim;  // from one turn of its call to the next
+  bool parked;  // the call waits for its turn in its session, and is in no flow
+  bool keeps_claim;  // the call keeps its claim until its next turn
   // When it was queued, if calls of its function wait for others to join them.
   uint64_t came_ns;
   struct fc_job_t *next;
   struct fc_job_t *previous;
   struct fc_job_t *flow_next;
   struct fc_job_t *flow_previous;
-  fc_flow_head_t flow;  // while it is the first of its flow
-  // The host's
-  uint8_t attempts;    // processes that crashed before they began it
-  bool alone;          // it was begun in a batch that failed: it joins no other
+  fc_flow_head_t flow;  // used while the job is the first of its flow
+  // Members of the host
+  uint8_t attempts;    // how many processes crashed before they began the call
+  bool alone;  // the call was in a batch that failed, so it joins no other
   uint32_t looked_up;  // fc_blame_t.changes at the last look-up, 0: none yet
-  uint32_t slot;  // the thread host's slot that holds it; FC_SLOT_NONE: none
-  struct fc_child_t *child;  // the process that has it, NULL if none
+  // The slot that holds the call in the thread host; FC_SLOT_NONE: none.
+  uint32_t slot;
+  struct fc_child_t *child;  // the process that has the call; NULL: none
 } fc_job_t;
 
 #endif  // FARCALL_SERVER_POOL_JOB_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which calls are computed together (host.h). Loop thread.
+// Decides which calls are computed in a batch (host.h). Loop thread.
 #include "marshal/batch.h"
 #include "pool/module_queue.h"
 

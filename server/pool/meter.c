@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each allocation has a head before it with its size.
+// Each allocation begins with a head that has its size.
 #include "pool/meter.h"
 
 typedef struct head_t {

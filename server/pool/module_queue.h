@@ -15,19 +15,19 @@ typedef struct fc_module_queue_t {
   // drop any other, so a call that leaves the queue is skipped.
   fc_job_t *expiring;
   fc_flows_t flows;  // the same calls, in the order in which they are made
-  fc_cost_t mean;    // of its calls, of all functions
+  fc_cost_t mean;    // the average cost of the module's calls
   uint32_t waiting;
   uint32_t workers;   // most calls that run at once
   uint64_t timeouts;  // running calls ended for their deadline
   uint64_t cancels;   // running calls ended because nobody waited for them
-  uint64_t unlike;    // functions that batches gave another result than alone
+  uint64_t unlike;    // functions with another result in a batch than alone
   uint64_t spent_ns;  // time that workers have spent on calls with results
   bool active;
-  bool retiring;  // taken down once none of its calls runs
+  bool retiring;  // removed when none of its calls runs any more
   const fc_module_t *module;
   fc_host_t *host;
   struct fc_module_queue_t *next_active;
-  fc_cost_t *costs;  // by function, and of calls of none
+  fc_cost_t *costs;  // by function; the last one is for calls that run none
 } fc_module_queue_t;
 
 // Notes that the queue has calls that may be given to its host.
@@ -41,7 +41,7 @@ void fc_pool_pass_claims(fc_pool_t *pool);
 fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
                          size_t function);
 
-// Calls that are computed together (mates.c)
+// mates.c: batches
 
 // Sets the most calls of the function in a batch, 0 for no batches, and how long a call
 // waits for others.
@@ -54,9 +54,9 @@ static inline bool fc_mates_may_join(const fc_module_queue_t *queue,
          !job->claim && !job->call.parts && !job->call.flags &&
          job->call.rows != FC_ROWS_PROVE;
 }
-// Tells whether the call, which others may join, still waits for them. It waits from when
-// it was queued, as long as its module says, until they are as many as may be, and only if
-// its deadline allows that.
+// Must the call still wait for others to join it? It waits from the time when it was
+// queued, for the time that its module sets, but only until enough calls are there and
+// while its deadline allows that.
 bool fc_mates_wait(fc_pool_t *pool, const fc_module_queue_t *queue,
                    fc_job_t *job);
 // If allowed, gives the host a call to be begun with `first`, after `last`.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process, as the server sees it. The nursery (control/nursery.h) makes it and
-// waits for it; the loop may kill it. Both use a descriptor (pidfd) and not its number,
-// which another process may have by then. Its standard input is /dev/null, its output and
-// error are a pipe to the server. Besides these it has only the descriptors below. Its
-// environment is empty. process_main.h is its main function.
+// A worker process as the server sees it. The nursery (control/nursery.h) makes it and
+// waits for it; the loop may kill it. Both use a descriptor (pidfd) and not the process
+// number, which may belong to another process later. The standard input is /dev/null;
+// output and error are a pipe to the server. The process has no other descriptors than
+// those below, and an empty environment. Its main function is in process_main.h.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 
@@ -20,8 +20,10 @@ enum {
   FC_PROCESS_INBOX,     // socket: files for calls (handoff.h)
   FC_PROCESS_MODULE,    // the module's file
   FC_PROCESS_SIDECAR,   // the sidecar, which may be absent
-  FC_PROCESS_NETWORK,  // a network namespace, closed once it is entered; or absent
-  FC_PROCESS_GROUP,  // cgroup.procs of its control group, closed too; or absent
+  // A network namespace, closed after it is entered; may be absent.
+  FC_PROCESS_NETWORK,
+  // cgroup.procs of its control group, closed after it is entered; may be absent.
+  FC_PROCESS_GROUP,
   FC_PROCESS_FILES
 };
 

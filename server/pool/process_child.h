@@ -22,19 +22,22 @@ typedef struct fc_child_t fc_child_t;
 typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
-  FC_CAUSE_BATCH,    // calls that it was to compute together take too long
-  FC_CAUSE_DROPPED,  // nobody waits for its call, and others wait for it
+  FC_CAUSE_BATCH,    // its batch takes too long
+  // Nobody waits for its call, and other calls wait for a worker.
+  FC_CAUSE_DROPPED,
   // It wrote something to the shared memory that no honest worker writes.
   FC_CAUSE_LIE,
   FC_CAUSE_GREED,  // it took more of that memory than its calls need
-  FC_CAUSE_NOISE,  // it wakes the loop though no call has ended
-  FC_CAUSE_SHUT,   // it is unreachable, and a call of a session waits
+  FC_CAUSE_NOISE,  // it wakes the loop although no call has ended
+  FC_CAUSE_SHUT,   // it cannot be sent files, and a call of a session waits
   FC_CAUSE_LOAD,   // it did not begin to serve in time, or could not
   FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
-  FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
+  // It had no call for long, and the module has another process.
+  FC_CAUSE_SPARE,
   FC_CAUSE_USED,   // it has made its one call (--fresh=call)
-  FC_CAUSE_MEMORY,  // a call of it found no memory, which may be lost to the next ones
-  FC_CAUSE_TIME,  // by the kernel: it served, and took --worker-cpu-time
+  // A call found no memory: memory may be lost for later calls, too.
+  FC_CAUSE_MEMORY,
+  FC_CAUSE_TIME,  // ended by the kernel: it had used up --worker-cpu-time
   FC_CAUSE_COUNT
 } fc_cause_t;
 
@@ -42,29 +45,31 @@ typedef struct fc_cause_row_t {
   bool crash;            // it counts as a crash of the module
   fc_log_level_t level;  // of what is logged
   const char *text;
-  const char *how;  // how it ended, NULL: as the kernel says
+  const char *how;  // the text for the log; NULL: what the kernel reports
 } fc_cause_row_t;
 
 extern const fc_cause_row_t fc_causes[FC_CAUSE_COUNT];
 
 // A call in a slot of the ring.
 typedef struct fc_held_t {
-  fc_job_t *job;           // NULL: nobody waits any more
-  fc_owner_count_t count;  // of a job that was dropped
+  fc_job_t *job;           // NULL: nobody waits for the call any more
+  fc_owner_count_t count;  // of a call that nobody waits for
   fc_ring_call_t sent;
   uint32_t function;
   uint64_t limit_ns;  // fc_job_t.limit_ns
-  uint64_t batch_ns;  // when its batch is given up; 0: never, or it is in none
+  // When the batch is given up; 0: never, or the call is in none.
+  uint64_t batch_ns;
   // When its client was answered because of its deadline, or left; 0: the client waits.
   uint64_t left_ns;
   bool late;          // its deadline has passed
-  fc_owner_t caller;  // of a call that was left
-  uint32_t tray;  // for its answer; FC_RING_TRAYS: it has none, or has left it
+  fc_owner_t caller;  // of a call that nobody waits for
+  uint32_t tray;  // for the answer; FC_RING_TRAYS: none, or not any more
   // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
   uint32_t body;
   uint32_t body_offset;
-  fc_claim_t *claim;  // of its session; NULL: none, or it went with the job
-  bool taken;         // its desk was read
+  // Of the call's session; NULL: none, or the job has taken it.
+  fc_claim_t *claim;
+  bool taken;         // the desk was read
 } fc_held_t;
 
 // The newest call of a child, while its body is copied into the ring.
@@ -77,17 +82,17 @@ typedef struct fc_giving_t {
 // the memory of the answer there is given back.
 typedef struct fc_taking_t {
   bool active;
-  bool good;         // it is an answer, and there are blocks for it
-  bool honest;       // the worker wrote nothing that cannot be
-  uint64_t size;     // bytes of the part in the ring
-  uint64_t in_file;  // bytes of the part behind that, in `lent`
-  uint32_t lent;     // block of the file that was lent for it
-  uint64_t in_body;  // bytes of the part behind that, in the body's file
+  bool good;         // the outcome has an answer, and there are blocks for it
+  bool honest;       // an honest worker can have written the outcome
+  uint64_t size;     // bytes of the answer in the ring
+  uint64_t in_file;  // bytes after those, in `lent`
+  uint32_t lent;     // the block of the file that was lent for the answer
+  uint64_t in_body;  // bytes after those, in the file of the body
   uint32_t body_at;
   // The state that a turn has left: bytes in the area for bodies, from `carry_at` on.
   uint64_t carry;
   uint32_t carry_at;
-  uint64_t carried;  // how many of these were copied
+  uint64_t carried;  // how many of these bytes were copied
   // The destination: the block of the job's body if it is large enough, else another one
   // (`is_new`).
   uint32_t carry_block;
@@ -103,16 +108,16 @@ typedef struct fc_taking_t {
 // mapped there after its answer was taken, so that it can be lent to the process again
 // without being sent again.
 typedef struct fc_tray_t {
-  uint64_t serial;  // of the file; 0: none was ever sent
+  uint64_t serial;  // of the file; 0: none was sent yet
   uint32_t block;   // of the file while it is lent; else FC_BLOCK_NONE
-  bool given;       // to a call that the process has
+  bool given;       // given to a call that the process has
 } fc_tray_t;
 
 // A shelf: the place where the process has a file of bodies mapped. The file stays mapped
 // after the call has ended, so that the next body in it need not be sent again.
 typedef struct fc_shelved_t {
   uint64_t serial;  // of the file; 0: none, or the process may have lost it
-  uint32_t calls;   // that the process has with their body there
+  uint32_t calls;   // calls of the process whose body lies there
 } fc_shelved_t;
 
 // How many bytes of the areas of a slot were filled.
@@ -121,52 +126,57 @@ typedef struct fc_filled_t {
   uint64_t answer;
 } fc_filled_t;
 
-// The nursery's data of a child: it makes the process, receives its output and its end,
-// and removes it. The nursery owns this struct from the order `birth` until the reply
-// about the end, and from the order `burial` until that was done; otherwise the loop owns
-// it.
+// The cradle: the nursery's data of a child. The nursery makes the process, receives
+// its output and its end, and removes it (an order is an fc_order_t here). The nursery
+// owns this struct from the order `birth` until the reply about the end, and from the
+// order `burial` until that is done; otherwise the loop owns it.
 typedef struct fc_cradle_t {
-  fc_order_t birth;   // the reply: there is a process, or `error` says why not
-  fc_order_t said;    // first the nursery's: lines for the log are in `output`
-  fc_order_t end;     // the nursery's: the process has ended
-  fc_order_t heavy;   // first the nursery's: it takes much of the shared memory
-  fc_order_t scrub;   // a slot's memory has gone back (`scrubbed`)
-  fc_order_t burial;  // its memory has gone back, and its files are closed
-  struct fc_child_t *next;  // in the list of those that are weighed
+  fc_order_t birth;   // reply: there is a process, or `error` says why not
+  // The nursery replies unasked: `output` has lines for the log.
+  fc_order_t said;
+  fc_order_t end;     // the nursery replies unasked: the process has ended
+  fc_order_t heavy;  // the nursery replies unasked: it takes much shared memory
+  fc_order_t scrub;   // empties the areas of a slot (`scrubbed`)
+  fc_order_t burial;  // empties the ring and closes the files
+  // In the nursery's list of processes that it measures.
+  struct fc_child_t *next;
   fc_vigil_t exit;
   fc_vigil_t print;
   fc_process_start_t start;
   fc_process_t process;
-  fc_process_end_t how;  // it ended
+  fc_process_end_t how;  // how the process ended
   fc_output_t output;
   bool ended;
-  bool telling;  // the loop has the lines of `output`
-  bool weighed;  // the loop has heard that it is heavy, and has not answered
+  bool telling;  // the loop has the lines of `output` now
+  // The loop was told that the process is heavy, and has not answered.
+  bool weighed;
   bool failed;
   fc_error_t error;
-  uint32_t scrubbed;  // the slot of the order `scrub`
-  uint64_t body_at;   // so far are its areas scrubbed
+  uint32_t scrubbed;  // the slot that the order `scrub` empties
+  // How far the area of the body is emptied; the answer's follows.
+  uint64_t body_at;
   uint64_t answer_at;
-  bool scrubbing;  // the loop's: that order is on its way
+  bool scrubbing;  // used by the loop: the order `scrub` is on its way
 } fc_cradle_t;
 
 struct fc_child_t {
   fc_process_host_t *host;
   fc_child_t *next;
-  fc_process_t process;  // all files -1 until it is born
+  fc_process_t process;  // all files are -1 until the process exists
   fc_process_end_t end;
   fc_ring_t ring;
   fc_cradle_t cradle;
   uv_poll_t bell_poll;
   bool serving;
-  bool ended;        // as `end` says; answers it has left may still be copied
-  bool notified;     // false: it was given calls that it was not told of
-  bool asleep;       // the loop is waiting for its bell
-  bool spent;        // a call found no memory: it gets no more, and is ended
-  bool unreachable;  // it has closed the socket for files, or leaves them there
-  uint8_t
-      shut;  // looks since a call of a session found that, from 1; 0: none did
-  uint64_t audience;  // of the files that it alone is given (block.h)
+  bool ended;        // as `end` says; answers that it left may still be copied
+  bool notified;     // false: it was given calls that it was not notified of
+  bool asleep;       // the loop waits for the eventfd of the process
+  // A call found no memory: the process gets no more calls and is ended.
+  bool spent;
+  bool unreachable;  // it has closed the socket for files, or does not read it
+  // Counts checks since a call of a session found it unreachable, from 1; 0: none did.
+  uint8_t shut;
+  uint64_t audience;  // of the files that only this process gets (block.h)
   fc_tray_t trays[FC_RING_TRAYS];
   // The descriptors of the trays' lent files, plus 1; 0: none. The nursery measures these
   // files. A descriptor whose file was taken back may belong to another file by then. So
@@ -174,24 +184,25 @@ struct fc_child_t {
   _Atomic int lent[FC_RING_TRAYS];
   uint32_t next_tray;
   fc_shelved_t shelves[FC_RING_SHELVES];
-  uint64_t slab;  // serial of the slab that it was sent; 0: none
-  fc_invocation_t
-      claimed;  // of the call that was given last, if it is of a session
+  uint64_t slab;  // serial of the slab that was sent to the process; 0: none
+  // A copy of the newest call of a session, with the operator's deadline.
+  fc_invocation_t claimed;
   uint32_t next_shelf;
   fc_cause_t cause;
   uint64_t started_ns;
-  uint64_t calls;  // that it has finished
+  uint64_t calls;  // calls that the process has finished
   // Time of the last check at which the process had calls, or had finished some since the
   // previous check.
   uint64_t quiet_ns;
-  uint64_t quiet_calls;  // its `calls` at that look
-  uint64_t bells;        // wake-ups it has caused
+  uint64_t quiet_calls;  // `calls` at that check
+  uint64_t bells;        // how often the process woke the loop
   uint32_t first;        // the oldest slot in use
   uint32_t count;        // slots in use
-  uint32_t open;  // the newest of them, which are a batch that others may join
-  uint64_t batch_ns;  // how long its batch may go on without an answer
-  bool
-      batch_failed;  // calls of a batch are made again because the process has ended
+  // The newest slots, which are a batch that calls may still join.
+  uint32_t open;
+  uint64_t batch_ns;  // how long the batch may go on without an answer
+  // Calls of a batch are made again because the process has ended.
+  bool batch_failed;
   // The number of slots before these that calls have left and that are not free yet. The
   // nursery empties them one after another. Meanwhile a slot's entry does not change.
   uint32_t left;
@@ -295,8 +306,8 @@ bool fc_child_take_desk(fc_child_t *child, fc_held_t *held,
 // Call it when the call leaves its slot. If it was `begun` and its desk was not taken,
 // the session is lost.
 void fc_child_leave_claim(fc_child_t *child, const fc_held_t *held, bool begun);
-// Nobody waits for the call any more: does it run on, because it is of a session and has
-// begun? If not, the process must not begin it.
+// Call it when nobody waits for the call any more. True: the call runs on, because it
+// belongs to a session and has begun. False: the process must not begin it.
 bool fc_child_runs_on(fc_child_t *child, const fc_held_t *held, uint32_t index);
 
 // process_carry.c

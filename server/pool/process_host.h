@@ -29,10 +29,13 @@ typedef struct fc_process_options_t {
   void *jail_context;
   const fc_groups_t *groups;  // NULL: none
   fc_ring_setup_t setup;
-  uint32_t workers;  // calls of a module at once, if its policy does not say
-  uint32_t crash_limit;  // crashes in a minute before quarantine; 0: none
+  // The most calls of a module at once, unless its policy says it.
+  uint32_t workers;
+  // Crashes in a minute that lead to a quarantine; 0: none.
+  uint32_t crash_limit;
   uint64_t quarantine_ms;
-  bool kill_dropped;  // ends the process of a running call nobody waits for
+  // Ends the process of a running call that nobody waits for.
+  bool kill_dropped;
 } fc_process_options_t;
 
 // Makes the hosts. The pool's options say how processes are made.

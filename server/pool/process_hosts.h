@@ -27,13 +27,13 @@
 typedef struct fc_host_group_t {
   fc_group_limits_t limits;
   fc_group_lacks_t lacks;
-  fc_error_t error;  // of a group that could not be made
+  fc_error_t error;  // why the group could not be made
   fc_order_t removal;
   int procs;  // cgroup.procs; -1: there is no group
   bool wanted;
-  bool made;  // or could not be
+  bool made;  // the group was made, or could not be made
   bool failed;
-  bool told;  // the log has been told what it lacks; the loop's
+  bool told;  // used by the loop: what the group lacks was logged
 } fc_host_group_t;
 
 #define FC_CRASH_TEXT 256
@@ -43,27 +43,27 @@ typedef struct fc_last_ends_t {
   uint64_t crashed_ns;
   uint64_t memory_ns;
   uint64_t budget_ns;
-  char crash[FC_CRASH_TEXT];  // function, and how
+  char crash[FC_CRASH_TEXT];  // the function, and how it crashed
 } fc_last_ends_t;
 
 struct fc_process_host_t {
   fc_host_t base;
   const fc_process_options_t *options;
   fc_process_host_t *next_busy;
-  bool busy;  // in the list: its processes may have calls
+  bool busy;  // in the list `busy`: its processes may have calls
   // Held, because a generation that fails releases its module.
   fc_module_t *module;
   fc_str_t name;
-  uint32_t workers;  // calls that run at once
-  uint32_t most;     // processes that it may have
+  uint32_t workers;  // the most calls that run at once
+  uint32_t most;     // the most processes
   uint32_t tiles;    // threads for one call
   uint64_t heap;     // fc_hosting_t.heap
   bool fresh;        // a process makes one call and ends
   uint8_t sandbox;   // fc_sandbox_t
   fc_host_group_t group;
-  fc_output_rate_t rate;  // of what its processes print; the nursery's
+  fc_output_rate_t rate;  // of the output of its processes; used by the nursery
   uint64_t load_ns;   // from start to serving, if few load (fc_child_load_ns)
-  uint64_t took_ns;   // from start to serving, of the last process that serves
+  uint64_t took_ns;   // from start to serving, of the newest process that serves
   uint64_t spent_ns;  // when a process was last found to be spent; 0: never
   fc_child_t *children;  // oldest first
   uint32_t living;
@@ -72,10 +72,10 @@ struct fc_process_host_t {
   bool loaded;       // a process has come to serve
   bool failed;       // the first process could not serve
   bool closing;
-  bool retired;   // it is freed once `open` is 0
-  uint32_t open;  // children and the timer, until libuv has let go of them
+  bool retired;   // freed once `open` is 0
+  uint32_t open;  // children, and the timer, until libuv has released them
   uv_timer_t timer;
-  uint64_t calls;  // finished ones that came to CALL, and crashes
+  uint64_t calls;  // finished calls that came to CALL, and crashes
   fc_health_t health;
   fc_blame_t blame;
   fc_last_ends_t last;
@@ -88,8 +88,8 @@ struct fc_process_host_t {
   // their number.
   uint64_t stopped[FC_JAIL_CALL_NUMBERS / 64];
   uint32_t stops;
-  bool stops_told;    // the log has a line for those that are not listed
-  char parameters[];  // of --parameters, or its module's
+  bool stops_told;    // the log has said that further calls are not listed
+  char parameters[];  // the value of --parameters, or of the module's own key
 };
 
 typedef struct fc_process_hosts_t {
@@ -104,13 +104,14 @@ typedef struct fc_process_hosts_t {
   fc_nursery_t nursery;  // started with the first host
   fc_child_t *closed;    // children that have ended and are not buried yet
   _Atomic bool calls;    // do processes have calls? Stored once a turn
-  // The nursery's
+  // Used by the nursery
   fc_vigil_t weighing;
-  fc_child_t *cradles;  // of processes that have not ended
-  uint64_t weighed_ns;  // when all were weighed last
-  uint64_t shared;  // bytes that all of the machine shared then, or less since
-  fc_order_t freeing;  // files of blocks that are let go
-  bool is_freeing;     // the loop's: that order is on its way
+  fc_child_t *cradles;  // the cradles of processes that have not ended
+  uint64_t weighed_ns;  // when all of them were measured last
+  // Shared memory of the whole machine at that time, or less since, bytes.
+  uint64_t shared;
+  fc_order_t freeing;  // frees the files of blocks that were released
+  bool is_freeing;     // used by the loop: the order `freeing` is on its way
 } fc_process_hosts_t;
 
 static inline fc_process_hosts_t *fc_process_hosts_of(
@@ -201,7 +202,8 @@ void fc_process_host_refuse(fc_process_host_t *host);
 
 // process_nursery.c
 
-// Prepares the nursery's work for all processes, before its first order.
+// Sets up the nursery's work for all processes: measuring and freeing shared files.
+// Call it before the nursery gets any order (fc_order_t).
 void fc_cradles_init(fc_process_hosts_t *all);
 // Orders the freeing of files that blocks have released, if there are any.
 void fc_cradles_free_files(fc_process_hosts_t *all);

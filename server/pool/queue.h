@@ -22,7 +22,7 @@ typedef struct fc_ready_t {
   uint32_t tail;
   uint32_t waiting;  // slots that wait
   uint32_t idle;     // workers that wait for the bell
-  uint32_t looking;  // workers that look for calls before they wait
+  uint32_t looking;  // workers that poll before they wait
   bool stopped;
 } fc_ready_t;
 

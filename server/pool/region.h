@@ -33,7 +33,7 @@ typedef struct fc_dialect_worker_t {
   // Called before encode: are the results text, which is worth compressing? Must be false
   // for an answer with raw bytes. NULL: they are always text.
   bool (*is_text)(const fc_frame_t *frame, const uint8_t *parameters);
-  // Its calls run no function (order.h): decode reads the value of a PUT.
+  // Calls of this dialect run no function (order.h): decode reads the value of a PUT.
   bool orders;
   // Makes a turn of a call that answers in parts (turn.h); replaces decode and encode.
   // NULL: no call of this dialect does.
@@ -45,7 +45,8 @@ typedef struct fc_dialect_worker_t {
 // of `instances`; fc_region_remove uses all, when no call can run any more.
 typedef struct fc_served_t {
   fc_module_t *module;  // held
-  uint32_t tiles;  // most threads for one call; 0: as many as the region has
+  // The most threads for one call; 0: as many as the region has.
+  uint32_t tiles;
   uint32_t count;
   void *instances[];  // by worker
 } fc_served_t;
@@ -70,7 +71,7 @@ typedef struct fc_region_t {
   // Set before the first call and not changed afterwards.
   uint32_t worker_count;
   bool is_process;
-  bool fresh;  // of a process: it makes one call, of which each step is one
+  bool fresh;  // of a process: it makes one call, or one step of a call
   const fc_dialect_worker_t *const *dialects;  // by the index in a slot
   fc_limits_t limits;
   fc_guard_policy_t guard;
@@ -82,8 +83,8 @@ typedef struct fc_region_t {
   // Finds the desk of a call with FC_CALL_SESSION.
   void (*find_desk)(void *context, const fc_slot_t *slot, fc_desk_t *out_desk);
   void *desk_context;
-  const fc_tiles_t *tiles;  // NULL: calls keep to their worker's thread
-  uint32_t spin_ns;         // time a thread looks for calls before it sleeps
+  const fc_tiles_t *tiles;  // NULL: calls run only on their worker's thread
+  uint32_t spin_ns;  // how long a thread polls for calls before it sleeps
 } fc_region_t;
 
 // Afterwards the caller sets `blocks` and `dialects`, which are borrowed, and all other

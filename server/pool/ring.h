@@ -49,19 +49,19 @@ typedef struct fc_ring_setup_t {
   uint64_t state_size;   // bytes that values of sessions may have
   uint64_t heap;         // bytes that a .vmfb may hold; 0: the default
   uint64_t cpu_limit_s;  // of processor time; 0: not limited
-  uint32_t spin_ns;      // time to look for a call before sleeping
+  uint32_t spin_ns;  // how long the worker polls for a call before it sleeps
   uint8_t forbid_native;
   uint8_t guard;            // fc_guard_policy_t
   uint8_t tiles;            // threads for one call
   uint8_t fresh;            // the process makes one call
   uint8_t sandbox;          // fc_sandbox_t
-  uint32_t jail_parts;      // those that must hold (fc_jail_facts_t)
-  uint32_t user, group;     // to run as; 0: as the server
+  uint32_t jail_parts;      // the parts that must work (fc_jail_facts_t)
+  uint32_t user, group;     // to run as; 0: the server's
   fc_file_digest_t digest;  // of the module
 } fc_ring_setup_t;
 
 typedef enum fc_fault_class_t {
-  FC_FAULT_NONE,   // no address goes with the signal
+  FC_FAULT_NONE,   // the signal has no address
   FC_FAULT_NULL,   // near address zero
   FC_FAULT_STACK,  // near the stack pointer
   FC_FAULT_ELSEWHERE,
@@ -70,7 +70,7 @@ typedef enum fc_fault_class_t {
 
 // The report of a worker's signal handler when a signal ends it.
 typedef struct fc_fault_t {
-  uint32_t signal;  // 0: none was seen
+  uint32_t signal;  // 0: no signal was seen
   uint32_t class_;
   uint32_t in_module;  // 1: the module's code ran, `offset` bytes from its base
   uint64_t offset;
@@ -107,11 +107,11 @@ typedef struct fc_ring_t {
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
-  // The loop's own
+  // Members of the loop
   uint32_t files;  // how many files the loop has sent
   uint32_t tray;   // fc_ring_slot_t.tray of the call that is given next
-  bool holds;      // calls are not published before fc_ring_release
-  // The worker's own
+  bool holds;      // calls are not published until fc_ring_release
+  // Members of the worker
   uint32_t next;  // the slot to run
   fc_spin_t spin;
 } fc_ring_t;
@@ -130,7 +130,8 @@ void fc_ring_close(fc_ring_t *ring);
 // and for areas that keep their memory.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
-// An area that is filled up to this size keeps its memory from call to call.
+// A call that fills more than this of an area has the area's memory given back
+// afterwards.
 #define FC_RING_KEPT (256u << 10)
 // Returns the bytes of a ring with this setup.
 uint64_t fc_ring_size(const fc_ring_setup_t *setup);
@@ -152,8 +153,8 @@ fc_store_desk_t *fc_ring_desk(const fc_ring_t *ring, uint32_t slot);
 #define FC_RING_SHELVES ((uint32_t)FC_RING_SLOTS)
 // The most files for answers that a process has mapped.
 #define FC_RING_TRAYS 4u
-// An answer of more bytes continues in the file of its tray, if there is one, because an
-// area that is filled no further keeps its memory.
+// If an answer has more bytes than this, the rest is put into the file of its tray, if
+// it has one. So the area of the slot keeps its memory (FC_RING_KEPT).
 #define FC_RING_FIRST FC_RING_KEPT
 
 static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
@@ -205,10 +206,10 @@ typedef struct fc_ring_call_t {
   uint64_t deadline_ns;  // 0: none
   uint64_t steps;        // fc_invocation_t.steps
   uint8_t flags;
-  bool parts;    // it answers in parts
-  bool batched;  // it is in a batch with others
-  bool awaited;  // somebody waits for it, and it was not taken back
-  bool lent;     // the worker has a file to write an answer to, in `tray`
+  bool parts;    // the call answers in parts
+  bool batched;  // the call is in a batch
+  bool awaited;  // somebody waits for the call, and it was not taken back
+  bool lent;     // the worker has a file for the answer, in `tray`
   uint32_t tray;
   bool in_file;  // the body lies in the file of `shelf`, from `body_offset` on
   uint32_t shelf;
@@ -220,7 +221,7 @@ typedef struct fc_ring_call_t {
 // `body_at` on, which are bytes of the body.
 typedef struct fc_ring_sizes_t {
   uint64_t in_area;
-  uint64_t in_file;  // 0: none, and a file that was lent stays lent
+  uint64_t in_file;  // 0: none; a lent file then stays lent
   uint64_t in_body;
   uint32_t body_at;
   // The state that a turn has left (outcome.more): bytes of the area for the slot's body.
@@ -239,8 +240,8 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
 uint64_t fc_ring_steps(const fc_ring_t *ring, uint32_t slot,
                        const fc_ring_call_t *call);
 // Gives memory of an area that was filled up to `used` back to the system: up to `most`
-// bytes from *at on. Moves *at behind them. An area filled up to FC_RING_KEPT keeps its
-// memory. False: there is no more to give.
+// bytes from *at on. Moves *at past these bytes. An area filled up to FC_RING_KEPT
+// keeps its memory. False: there is no more to give.
 bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
                    uint64_t most, uint64_t *at);
 // Gives up to `most` bytes of a ring whose worker has ended back to the system, head

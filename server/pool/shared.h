@@ -20,7 +20,7 @@ int fc_shared_create(const char *name, uint64_t size);
 uint64_t fc_shared_taken(int fd);
 // Gives memory of the file back to the system, in pages: begins at the first used page at
 // or after `begin` + *at, takes up to `most` bytes, and none after `begin` + `used`.
-// `most` and `used` are rounded up to whole pages. Moves *at behind the released bytes.
+// `most` and `used` are rounded up to whole pages. Moves *at past the released bytes.
 // False: no more is left.
 bool fc_shared_scrub(int fd, uint64_t begin, uint64_t used, uint64_t most,
                      uint64_t *at);

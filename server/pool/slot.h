@@ -20,12 +20,14 @@
 // document before raw bytes is one byte long, so 1 is not a size.
 #define FC_OUTCOME_CODED 1
 
-// How a call with batchable rows was computed. Zeroed: it has no such rows.
+// How a call with batchable rows was computed. Zeroed: the call has no such rows.
 typedef struct fc_batched_t {
-  uint32_t calls;     // that were computed together; 1: the call alone
-  uint32_t rows;      // of all of them
-  uint32_t computed;  // more, where no function has so few
-  uint32_t differs;  // 1: computed by itself it had another result (together.h)
+  uint32_t calls;     // calls in the batch; 1: the call was computed alone
+  uint32_t rows;      // rows of all these calls
+  // Rows that were computed: more than `rows` if padding was added.
+  uint32_t computed;
+  // 1: computed alone, the call had another result (together.h).
+  uint32_t differs;
 } fc_batched_t;
 
 // Checks a worker's report about at most `most` calls, and zeroes it if it is impossible.
@@ -84,8 +86,8 @@ static inline void fc_outcome_drop(fc_outcome_t *outcome, fc_blocks_t *blocks) {
 
 typedef enum fc_begun_t {
   FC_BEGUN_NOT,
-  FC_BEGUN_YES,    // a worker has begun it
-  FC_BEGUN_NEVER,  // the loop has taken it back: no worker may begin it
+  FC_BEGUN_YES,    // a worker has begun the call
+  FC_BEGUN_NEVER,  // the loop has taken the call back: no worker may begin it
 } fc_begun_t;
 
 static inline bool fc_slot_begin(_Atomic uint32_t *begun, fc_begun_t as) {
@@ -95,14 +97,16 @@ static inline bool fc_slot_begin(_Atomic uint32_t *begun, fc_begun_t as) {
 
 typedef struct fc_slot_t {
   // Written by the loop before the hand-over
-  uint32_t loop;  // to whose completion list it goes back: 0, there is one loop
+  // The loop to whose list the slot returns: 0, there is only one.
+  uint32_t loop;
   fc_invocation_t call;
   // The next slot of its batch (host.h). One worker begins all slots of a batch before it
   // makes any of the calls. The slot's own index: it is the last one; FC_SLOT_NONE: it is
   // in no batch.
   uint32_t mate;
-  uint32_t answer_block;  // where the answer goes; FC_BLOCK_NONE: take one
-  uint32_t carry_block;   // and what a turn leaves for the next one
+  // For the answer; FC_BLOCK_NONE: the worker takes a block.
+  uint32_t answer_block;
+  uint32_t carry_block;   // for the state that a turn leaves for the next one
   // Not zero: nobody waits for the answer any more. A worker that has not begun the call
   // drops it; while the call runs, its module checks the word.
   _Atomic uint32_t cancel;

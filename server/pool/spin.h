@@ -13,8 +13,8 @@
 #include "farcall/base.h"
 
 typedef struct fc_spin_t {
-  uint32_t ns;      // longest time to look; 0: not at all
-  uint32_t misses;  // waits in a row that looking did not end
+  uint32_t ns;      // the longest time to poll; 0: the worker does not poll
+  uint32_t misses;  // waits in a row during which no call came while polling
   uint32_t looks;
   uint64_t until_ns;
 } fc_spin_t;
@@ -23,7 +23,7 @@ enum {
   // After this many misses in a row a worker polls only one time in FC_SPIN_RARELY.
   FC_SPIN_MISSES = 16,
   FC_SPIN_RARELY = 16,
-  FC_SPIN_LOOKS = 32,  // between two looks at the clock
+  FC_SPIN_LOOKS = 32,  // polls between two looks at the clock
 };
 
 static inline bool fc_spin_begin(fc_spin_t *spin) {

@@ -14,13 +14,13 @@ typedef struct fc_thread_hosts_t {
   fc_hosts_t base;
   fc_region_t region;
   fc_threads_t threads;
-  fc_helpers_t *helpers;      // of the threads; NULL: none
-  fc_store_desk_t *desks;     // of each slot; NULL: no session had a call yet
+  fc_helpers_t *helpers;      // of --tiles; NULL: none
+  fc_store_desk_t *desks;  // of each slot; NULL: no session has had a call yet
   fc_worker_t inline_worker;  // the worker that the loop itself is
-  struct fc_thread_held_t *held;  // what each slot holds
+  struct fc_thread_held_t *held;  // the data of each slot's call
   uint32_t *free_slots;           // a stack of the free slots
   uint32_t free_count;
-  // Slots that threads were not notified of yet, linked
+  // Slots whose threads are not notified yet, as a linked list
   uint32_t first;
   uint32_t last;
   uint32_t count;
@@ -36,25 +36,27 @@ typedef struct fc_thread_hosts_t {
 typedef struct fc_thread_host_t {
   fc_host_t base;
   bool serial;
-  uint32_t most;  // calls that run at once; 0: as many as there are threads
-  bool native;    // it runs machine code: a thread in it cannot be stopped
-  bool apart;  // it may loop for ever, and take what is computed with it along
+  // The most calls that run at once; 0: as many as there are threads.
+  uint32_t most;
+  bool native;    // it runs machine code, so a thread in it cannot be stopped
+  bool apart;  // its calls may loop for ever, so they are not batched
   uint64_t lost;     // threads lost in its calls, ever
   uint32_t missing;  // threads lost in its calls that have not come back
-  uint32_t mates;    // fc_thread_hosts_t.mates, of its calls
+  uint32_t mates;    // the part of fc_thread_hosts_t.mates that are its calls
   fc_job_t loading;  // makes the first instance
 } fc_thread_host_t;
 
 // A call in a slot.
 typedef struct fc_thread_held_t {
   fc_thread_host_t *host;
-  fc_job_t *job;           // NULL when nobody waits for it
-  bool lost;               // the thread that has it is counted as lost
-  fc_owner_t caller;       // of a call without a job
-  fc_owner_count_t count;  // of a job that was over before the call
+  fc_job_t *job;           // NULL: nobody waits for the call any more
+  bool lost;               // the thread that has the call counts as lost
+  fc_owner_t caller;       // of a call that nobody waits for
+  fc_owner_count_t count;  // of a call that nobody waits for
   fc_claim_t *claim;       // of its session; NULL: none
   const fc_claim_slab_t *slab;
-  uint32_t mate;  // the next of the slots that its batch still has, in a ring
+  // The next slot of the batch, in a ring of those not ended yet.
+  uint32_t mate;
 } fc_thread_held_t;
 
 static inline fc_thread_hosts_t *fc_thread_hosts_of(const fc_host_t *host) {
@@ -65,15 +67,15 @@ static inline uint64_t fc_thread_host_load_end_ns(const fc_pool_t *pool) {
   return fc_clock_ns() + pool->options.load_ms * 1000000u;
 }
 
-// Nobody waits for the job's call any more, which goes on without the job.
+// Call it when nobody waits for the call any more: the call goes on without its job.
 static inline void fc_thread_held_forget(fc_thread_held_t *held) {
   held->caller = held->job->caller;
   held->count = fc_owner_count_take(&held->job->count);
   held->job = NULL;
 }
 
-// Nobody waits for the slot's call any more. If nobody waits for any call of its batch,
-// the whole batch is told to stop.
+// Call it when nobody waits for the slot's call any more. If nobody waits for any call
+// of the batch, the whole batch is told to stop.
 void fc_thread_hosts_leave(fc_thread_hosts_t *all, uint32_t index);
 // threads_time.c
 void fc_thread_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);

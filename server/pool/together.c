@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See together.h. A worker decodes, answers and refuses on one frame: for each call the
-// frame, the copy and the body of its seat are put in the place of the worker's.
+// See together.h. The worker's functions work on worker->frame, copied and body. So for
+// each call these members are exchanged with those of the call's seat: each call of a
+// batch has a seat with its own frame.
 #include "pool/together.h"
 
 #include "marshal/batch.h"

@@ -12,11 +12,11 @@
 
 #include "pool/region.h"
 
-#define FC_PART_LAST_ID "end"  // of the event that ends a loop
+#define FC_PART_LAST_ID "end"  // the id of the event that ends an iteration
 
 // The text around each part, chosen by the client's Accept.
 typedef enum fc_part_form_t {
-  FC_PART_FORM_NONE,  // the answer does not come in parts
+  FC_PART_FORM_NONE,  // the answer is not in parts
 #define FC_PART_FORM(name, type, subtype, before, last, after) \
   FC_PART_FORM_##name,
 #include "pool/part_form.def"
@@ -29,7 +29,7 @@ typedef struct fc_part_row_t {
   fc_str_t subtype;
   fc_str_t text;  // both
   fc_str_t before;
-  fc_str_t last;  // before the last one
+  fc_str_t last;  // before the last part
   fc_str_t after;
 } fc_part_row_t;
 
@@ -37,27 +37,27 @@ extern const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT];
 
 // The arguments of a dialect's `turn`. It must not keep any pointer.
 typedef struct fc_turn_t {
-  fc_frame_t *frame;  // begun for the function
+  fc_frame_t *frame;  // begun for `function`
   const fc_function_t *function;
-  void *instance;  // of the function's backend
+  void *instance;  // of the function's module
   const uint8_t *parameters;
   const fc_part_row_t *form;
   const _Atomic uint32_t *cancel;
   uint64_t deadline_ns;  // of this turn; 0: none
-  uint64_t
-      end_ns;  // when the turn should end: to be looked at between two steps
+  // When the turn should end; to be checked between two steps.
+  uint64_t end_ns;
   // The document; only in the first turn, else its data is NULL.
   fc_str_t body;
   // The state that earlier turns have left, 64-byte aligned; all zero in the first turn.
   uint8_t *carry;
-  size_t carry_size;      // set it to what is to be kept
-  size_t carry_capacity;  // changed by fc_turn_grow alone
+  size_t carry_size;      // set it to the number of bytes to keep
+  size_t carry_capacity;  // changed only by fc_turn_grow
   fc_sink_t *sink;        // of the part
   // The number of steps done in all turns. It is updated at each step, so that the server
   // knows at which step a process has crashed.
   _Atomic uint64_t *steps;
   fc_store_t *store;  // of the call's session, NULL: none
-  uint8_t *stage;     // fc_stage_t that was begun: DECODE, to be changed
+  uint8_t *stage;  // fc_stage_t that was begun: DECODE; the function updates it
   // Set it if another turn must follow: then there is a carry, and at least one step was
   // made. If a step fails, results made before it are sent only if the failing step
   // begins the next turn.

@@ -12,9 +12,9 @@
 // The data of one worker. Used by one thread.
 typedef struct fc_worker_t {
   fc_region_t *region;
-  uint32_t index;  // below the region's worker_count, of this worker alone
+  uint32_t index;  // below the region's worker_count; no other worker has it
   fc_frame_t *frame;
-  fc_meter_t meter;  // of the memory of `frame` and `copied`
+  fc_meter_t meter;  // counts the memory of `frame` and `copied`
   // A copy of this call's body, if the body came compressed or the call may be made
   // again.
   fc_text_t copied;
@@ -27,11 +27,11 @@ typedef struct fc_worker_t {
   fc_keeper_t keeper;
   fc_spin_t spin;
   fc_tiles_t tiles;       // of this call
-  fc_profile_t *profile;  // of the last call that had one; NULL: none had
-  uint32_t budget_ns;  // of the next call, which is an attempt; 0: it has none
+  fc_profile_t *profile;  // of the last profiled call; NULL: there was none
+  uint32_t budget_ns;  // of the next call, which is an attempt; 0: no budget
   fc_budget_t budget;  // of this call
   fc_store_t *store;   // for calls of sessions; NULL: there was none yet
-  uint64_t slab;       // serial of the slab that it has open
+  uint64_t slab;       // serial of the slab that the worker has open
   struct fc_seats_t *seats;  // together.c; NULL: there was no batch yet
 } fc_worker_t;
 

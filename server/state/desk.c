@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call does to its session: the desk is laid before it, and what the worker left
-// there is checked and taken over after it. The worker may be hostile: what it wrote is
-// copied once, and believed only within what the call was granted. What it was granted and
-// has not used is the session's next grant.
+// What a call does to its session. Before the call its desk is laid; after the call the
+// changes on the desk are checked and taken over. The worker may be hostile: what it
+// wrote is copied once, and believed only within the grant of the call. Pages that the
+// call was granted and has not used are the grant of the session's next call.
 #include "state/session.h"
 
 // Behind each new value at least one page stays empty.

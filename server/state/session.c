@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sessions by their ids, and how they begin and end. What a call does to one is desk.c.
+// Sessions, their ids, their beginning and their end. desk.c handles the effects of
+// calls.
 #include "state/session.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values of a session, when no call of it runs: shared and removed.
+// Shares and removes values of a session while no call of it runs.
 #include "state/session.h"
 
 fc_kept_t *fc_session_value(const fc_session_t *session, fc_str_t name) {
