@@ -31,7 +31,7 @@ typedef struct fc_module_policy_t {
 // The policies in force.
 typedef struct fc_module_policies_t {
   fc_allocator_t allocator;
-  // Of the modules and versions in the configuration.
+  // The policies of the modules and versions that the configuration names.
   fc_module_policy_t *items;
   uint32_t count;
   fc_module_policy_t others;  // the policy of all others

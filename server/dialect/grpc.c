@@ -9,7 +9,7 @@
 #include "marshal/oip.h"
 #include "obs/code.h"
 
-// What a call carries from admit to encode.
+// The data of a call that admit passes to encode.
 typedef struct parameters_t {
   bool alone;        // the client named the module alone
   bool in_sequence;  // find_sequence has read that the call is part of one

@@ -40,7 +40,7 @@ static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
 }
 
 // ---------------------------------------------------------------------------
-// What clients are told
+// Answers about sessions
 
 static fc_status_t put_number(fc_sink_t *sink, const char *lead,
                               uint64_t number, fc_error_t *err) {

@@ -111,7 +111,7 @@ typedef struct fc_parted_t {
   uint64_t size;      // bytes of the parts
   uint64_t first_ns;  // from the first byte of the request to the first part
   int failed;  // the status that the error would have had; 0: there is no error
-  // Of a call that is made in turns (pool/turn.h)
+  // For a call that is made in turns (pool/turn.h)
   bool paused;           // the next turn waits until the part is sent
   uint64_t turns;        // turns that were made
   uint64_t deadline_ns;  // how long one turn may take; 0: not limited
@@ -132,7 +132,7 @@ typedef struct fc_asker_t {
   uint8_t token_size;             // 0: no token was sent
 } fc_asker_t;
 
-// What the request asks for, from its head and its route.
+// The facts that the head and the route of the request give.
 typedef struct fc_asked_t {
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
@@ -206,7 +206,7 @@ struct fc_exchange_t {
   uint64_t step;
   fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is
-  // It waits for a change (watcher.c); NULL: it does not.
+  // The request waits for a change (watcher.c); NULL: it does not.
   struct fc_watcher_t *watcher;
   fc_parted_t parted;
   fc_exchange_out_t out;

@@ -59,14 +59,14 @@ struct fc_connection_t {
   bool turned_away;  // not served: counted in http1->turned_away
   bool is_new;       // no request on it was answered yet
   fc_stash_t stash;
-  // Of the request
+  // Members for the request
   bool is_http10;
   bool is_chunked;  // its body ends by itself, not after `left` bytes
   uint64_t left;    // bytes of a sized body still to come
   fc_pace_t body_pace;
   fc_framing_t framing;
   llhttp_t parser;
-  // Of its answer
+  // Members for its answer
   // Bytes of the answer or part, until it is written; then 0.
   uint64_t write_size;
   // The part of write_size that the stream was given, bytes.

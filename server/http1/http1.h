@@ -14,7 +14,7 @@
 typedef struct fc_connection_t fc_connection_t;  // http1/connection.h
 typedef struct fc_waiting_t fc_waiting_t;
 
-// What a connection waits for.
+// The events that a connection may wait for.
 typedef enum fc_wait_t {
   FC_WAIT_NONE,  // no time-out: as while a call runs, or after the close
   FC_WAIT_IDLE,

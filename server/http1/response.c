@@ -162,8 +162,9 @@ static const char kPage[] =
     "Cache-Control: no-cache\r\n"
     "Vary: Accept, Accept-Encoding\r\n";
 
-// https://fetch.spec.whatwg.org/#http-responses: the methods and fields that a page may
-// send, and the fields of answers that it may read besides those that every page may.
+// https://fetch.spec.whatwg.org/#http-responses: kPreflight has the methods and fields
+// that a page may send. kExposed has the fields of answers that a page may read, in
+// addition to those that the specification always allows.
 static const char kPreflight[] =
     "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, DELETE\r\n"
     "Access-Control-Allow-Headers: Authorization, Content-Type, "

@@ -191,7 +191,7 @@ static const fc_waiting_class_t kAge = {.on_timeout = on_age, .go_on = go_on};
 static void drain(fc_connection_t *c) {
   fc_http2_connection_t *h = of_base(c);
   begin_leaving(h);
-  // It was left before, because of its age.
+  // The connection has drained before, because of its age.
   if (h->leaving == 2) end_messages(h);
 }
 

@@ -16,8 +16,9 @@
 
 #include "base/sanitize.h"
 
-// Users from this number on have no account. They lie between those that systemd gives to
-// containers and those that would be negative. A process number has 22 bits.
+// Users from this number on have no account. Below are the users that systemd gives to
+// containers; users from 0x80000000 on would be negative numbers. A process number has
+// 22 bits.
 #define FIRST_USER 0x70000000u
 
 // Makes the permitted capabilities effective, or gives all up. A change of user leaves

@@ -202,7 +202,7 @@ fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
       options->origins[FC_OPTION_listen].from != FC_ORIGIN_DEFAULT;
   while (asked && fc_listener_at(options, count, &item, &said)) count++;
   all->rows = fc_alloc_array(all->allocator,
-                             // One more, for the user's own socket.
+                             // One endpoint more, for the user's own socket.
                              (size_t)count + passed + 1,
                              sizeof *all->rows);
   if (!all->rows) return fc_fail_memory(err);

@@ -65,7 +65,7 @@ struct fc_act_t {
   uint32_t unloaded;  // of a ROLLBACK: 1 if it unloads `previous`
   uint32_t failed;
   uint32_t told;  // how many failures `error` names, for an act on all modules
-  // Of PROMOTE and ROLLBACK:
+  // Only for PROMOTE and ROLLBACK:
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone
   // The version that the name or alias is to lead to; "" for a PROMOTE means the highest.
   char version[24];

@@ -151,7 +151,8 @@ static bool is_served_as(const fc_generation_t *generation,
          generation->file.mark == file->mark;
 }
 
-// `path` is that of the file or of its variant, which is in the same folder.
+// Is the file, or its variant, being written? `path` is the path of either; both lie in
+// the same folder.
 static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
                        fc_str_t path) {
   if (!modules->watch) return false;

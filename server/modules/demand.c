@@ -433,8 +433,8 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
     make_room(modules, NULL, 0, "they have grown");
   }
   uint32_t left = FC_LIMIT_UNLOADS;
-  // The list is sorted by used_ns, and the limit is the same for all: the search ends at
-  // the first that has not been idle for so long.
+  // The list is sorted by used_ns, and the limit is the same for all modules. So the
+  // search ends at the first module that was used recently enough.
   for (g = all->oldest; idle_ns && g && g->used_ns + idle_ns <= now_ns;
        g = next) {
     next = g->newer;

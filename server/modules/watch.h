@@ -71,7 +71,7 @@ void fc_folders_replace(fc_folders_t *all, size_t count, size_t position,
 bool fc_watch_take(fc_watch_t *watch);
 // Was this file written to, and not closed since?
 bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path);
-// The same for a file in a directory of fc_watch_folder.
+// Does the same for a file in a directory that fc_watch_folder watches.
 bool fc_watch_is_written_in(const fc_watch_t *watch, int mark, fc_str_t name);
 
 #endif  // FARCALL_SERVER_MODULES_WATCH_H_

@@ -89,7 +89,8 @@ typedef struct fc_host_facts_t {
   // Workers that have been in a call that nobody waits for, for a second or longer; and
   // lost threads.
   uint32_t stuck;
-  // When these happened last, 0: never; and until when calls that crashed are refused.
+  // The times when these happened last; 0: never. blamed_ns: until then calls that
+  // crashed are refused.
   uint64_t crashed_ns;
   uint64_t memory_ns;  // a process ended for want of memory
   uint64_t budget_ns;  // a process had taken --worker-cpu-time
@@ -268,8 +269,8 @@ bool fc_pool_is_waited_for(const fc_host_t *host);
 // `cost_ns`: further calls of the caller let others go first.
 void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,
                     uint64_t cost_ns);
-// Charges a turn of a call in parts that occupied a worker for `spent_ns` and was not
-// paid.
+// Charges a turn of a call in parts that occupied a worker for `spent_ns`, and that was
+// not charged yet.
 void fc_pool_charge_turn(fc_host_t *host, const fc_owner_t *caller,
                          uint64_t spent_ns);
 // Puts a call that was not begun back into its queue, before all others of its priority.
