@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requests: the page asks for nothing that another client could not ask for.
+// Requests. The page sends only requests that any other client could send.
 
 const pathOf = (module, name) =>
   `/api/v1/functions/${encodeURIComponent(module)}/${encodeURIComponent(name)}`;
@@ -12,14 +12,14 @@ const inSession = (session, fields) =>
 const withToken = (fields) =>
   (page.token ? { ...fields, Authorization: `Bearer ${page.token}` } : fields);
 
-// Throws if what answers is no JSON, as a proxy's page.
+// Parses the text of an answer; throws if it is not JSON, such as a page of a proxy.
 function jsonOf(answer, text) {
   try { return JSON.parse(text); } catch {
     throw new Error(`status ${answer.status}, and no JSON: ${text.slice(0, 80)}`);
   }
 }
 
-// Fetches JSON. Says in the state whether the server is there; throws if it is not.
+// Fetches JSON. Notes in the state whether the server answers; throws if it does not.
 async function fetchJson(path, options) {
   const request = new Request(path, options);  // throws if it cannot be sent
   let answer, text;
@@ -34,7 +34,8 @@ async function fetchJson(path, options) {
   return { answer, read: jsonOf(answer, text) };
 }
 
-// A token is at fault: none was given, it is not known, or it may not do this.
+// Notes whether the answer refuses the token: it is missing, unknown, or lacks the
+// right.
 function noteAccess(status, problem) {
   const is = status === 401 || (status === 403 && page.token !== "");
   if (is) page.set({ access: { detail: page.token ? problem.detail : "" } });
@@ -64,8 +65,8 @@ async function send(path, body, signal, session) {
     isAccess: !answer.ok && noteAccess(answer.status, read) };
 }
 
-// The documents of an answer in parts, as they come. An answer that is an error is the one
-// document; one that is cut throws.
+// Yields the documents of an answer in parts as they come. An error answer is yielded
+// as the only document. Throws if the answer is cut.
 async function* sendSteps(path, body, signal, session) {
   const answer = await fetch(new Request(path, { method: "POST", body, signal,
     headers: inSession(session, withToken({ "Content-Type": "application/json", Accept: "text/event-stream" })) }));
@@ -76,9 +77,10 @@ async function* sendSteps(path, body, signal, session) {
     return;
   }
   if (page.access) page.set({ access: null });
-  // No TextDecoderStream: what lies in it is lost when the connection is cut.
+  // TextDecoderStream is not used: bytes in it are lost when the connection is cut.
   const reader = answer.body.getReader(), decoder = new TextDecoder();
-  let text = "";  // of a line that has not ended; only what is new is searched
+  // The beginning of a line that has not ended; only new bytes are searched.
+  let text = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The explorer: the API's client in a browser. Its files are put behind each other,
-// this one first, and served as one module. Everything shown is made of text nodes, so
-// nothing that a module or an answer says can become markup.
+// The explorer: a client of the API in a browser. Its files are concatenated, this one
+// first, and served as one module. Everything shown is made of text nodes, so text of a
+// module or an answer can never become markup.
 
 const byId = (id) => document.getElementById(id);
 
@@ -25,9 +25,9 @@ function make(tag, facts = {}, ...children) {
 const button = (text, onclick, facts = {}) =>
   make("button", { type: "button", onclick, ...facts }, text);
 
-// Makes one control of which one text is chosen; `entries` are [text, what its choice
-// does]. Returns its node, a function that marks the one with a text as chosen, and one
-// that chooses it.
+// Makes a control with several texts, of which one is chosen. `entries` are pairs: a
+// text, and the function called when it is chosen. Returns the node, a function that
+// marks the entry of a text as chosen, and a function that chooses it.
 function choice(label, entries) {
   const name = makeId();
   const boxes = entries.map(([, act]) =>
@@ -40,8 +40,8 @@ function choice(label, entries) {
   return { node, row: make("div", { className: "row" }, node), mark, press };
 }
 
-// A part of the page that scrolls by itself, and a line below it that says so while there
-// is more than is seen: {node, box}.
+// Makes a part of the page that scrolls by itself, and a line below it that is shown
+// while there is more to scroll to: {node, box}.
 function scrollBox(label, ...children) {
   const box = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": label },
     ...children);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields made from types. A field is {node, read, write, fail, children}: read gives the
-// value or throws; write shows one that checkShown allows; fail shows what the server said
-// about it.
+// Fields made from types. A field is {node, read, write, fail, children}. `read`
+// returns the value or throws; `write` shows a value that checkShown allows; `fail`
+// shows an error of the server about this field.
 
-// Tells the form that what is in it is another value.
+// Tells the form that this field has another value.
 const changed = (node) => node.dispatchEvent(new Event("input", { bubbles: true }));
 
-// A line below a field that says what is wrong with it, to screen readers too.
+// Makes a line below a field that shows its error, also to screen readers.
 function faultLine(controls) {
   const id = makeId();
   const line = make("p", { className: "wrong", id, role: "alert" });
@@ -24,7 +24,7 @@ function faultLine(controls) {
   return { line, show };
 }
 
-// A field of one control, whose value is checked at each change.
+// Makes a field with one control, whose value is checked at each change.
 function controlField(label, control, readValue, writeValue) {
   control.id = makeId();
   const fault = faultLine(() => [control]);
@@ -56,7 +56,7 @@ const typeText = (type) => {
   }
 };
 
-// What the signs of dims in a type mean; "": it has none.
+// Explains the signs that a type has in place of dims; "": it has none.
 const typeHelp = (text) => [/[<x]\?x/.test(text) ? "? is any size" : "",
   ...new Set(text.match(/(?<=[<x])\[[^\]]+\](?=x)/g)?.map((each) => `${each} is any size, the same wherever it stands`)),
 ].filter(Boolean).join("; ");
@@ -77,7 +77,7 @@ function scalarField(name, type) {
   const input = make("input", { type: "text", value: "0", autocomplete: "off",
     inputMode: dtype.kind === "float" ? "decimal" : "numeric" });
   return controlField(caption(name, type), input, () => readElement(input.value, dtype),
-    // JSON has rounded what is no safe integer.
+    // JSON has rounded an integer that is not safe.
     (value) => { input.value = dtype.kind === "float" || typeof value === "string" || Number.isSafeInteger(value) ? value : ""; });
 }
 
@@ -106,7 +106,7 @@ function groupField(name, type, fields, collect, extra = []) {
     read: () => { fault.show(""); return collect(readAll(fields)); } };
 }
 
-// Reads every field, so that each shows what is wrong with it; throws the first fault.
+// Reads every field, so that each one shows its error. Throws the first error.
 function readAll(fields) {
   let first;
   const values = fields.map(({ field }) => {
@@ -163,7 +163,8 @@ function makeField(name, type) {
   }
 }
 
-// Throws where the page does not read how a value is written, which fits the type.
+// Throws if the value fits the type, but is written in a form that the page does not
+// read.
 function checkShown(name, type, value) {
   const inner = type.fields?.map((each) => [each.type, value[each.name]])
     ?? (Array.isArray(type.items) ? type.items.map((each, i) => [each, value[i]])
@@ -175,7 +176,8 @@ function checkShown(name, type, value) {
   }
 }
 
-// The field a JSON pointer leads to, as far as there are fields.
+// Returns the field to which a JSON pointer leads, or the nearest field around that
+// place.
 function fieldAt(fields, steps) {
   const found = fields.find((each) => each.key === steps[0]);
   if (!found) return null;

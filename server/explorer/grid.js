@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor as a grid of fields, an element each: arrows go through it, and cells of a
-// spreadsheet can be pasted into it.
+// A tensor as a grid of fields, one for each element. Arrow keys move from field to
+// field, and cells of a spreadsheet can be pasted.
 
 const DIM_MOST = 64;
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-// Rows of words of what was copied from a spreadsheet, or of a text of numbers.
+// Splits text that was copied from a spreadsheet, or a text of numbers, into rows of
+// words.
 const pastedRows = (text) => text.trim().split(/\r?\n/).map((line) =>
   (line.includes("\t") ? line.split("\t") : line.trim().split(/[,;]\s*|\s+/)));
 
-// May the arrow leave the cell, or does it move within the text?
+// Does the arrow key leave the cell? Otherwise it moves the cursor within its text.
 function leaves(cell, step) {
   const { selectionStart: from, selectionEnd: to, value } = cell;
   if (!step[1] || (from === 0 && to === value.length)) return true;
@@ -35,7 +36,7 @@ function gridEditor(name, type, dtype, start) {
     box.replaceChildren(table);
     editor.controls = wholeControls();
   };
-  // What is wrong with no cell is wrong with the shape, where that can be changed.
+  // An error of the whole tensor is marked at its dims, if these can be changed.
   const wholeControls = () => {
     const open = dims.filter((each) => !each.disabled);
     return open.length ? open : cells.flat();
@@ -58,7 +59,7 @@ function gridEditor(name, type, dtype, start) {
     if (first) throw new Error(`${first.cell.getAttribute("aria-label")}: ${first.error.message}`);
     return valueOf(values);
   };
-  // A word that is no element stays a text.
+  // A word that is not an element is returned as a text.
   editor.raw = () => valueOf(cells.map((row) => row.map((cell) => {
     try { return readElement(cell.value, dtype); } catch { /* as it is */ }
     const number = Number(cell.value);
@@ -84,7 +85,8 @@ function gridEditor(name, type, dtype, start) {
     next.focus();
     next.select();
   });
-  // Fills the cells from this one on; open dims grow. What does not fit changes nothing.
+  // Fills the cells from this one on. Open dims grow if needed. If the words do not
+  // fit, nothing is changed.
   const fill = (at, pasted) => {
     const rows = rank === 1 && pasted.every((row) => row.length === 1) ? [pasted.flat()] : pasted;
     const ends = [at[0] + rows.length, at[1] + rows.reduce((most, row) => Math.max(most, row.length), 0)];

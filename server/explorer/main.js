@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page: which function is shown, and where its panes are.
+// The page: shows the chosen function, and puts its panes into place.
 
 const KEPT_MOST = 20;
 let shown = null;  // {view, nodes} of the function that is shown
-const kept = new Map();  // by hash: a function's panes with what was typed into them
+// By hash: the panes of a function, with the text typed into them.
+const kept = new Map();
 
 function functionNodes(view) {
   const { signature } = view;
@@ -18,14 +19,15 @@ function functionNodes(view) {
     make("p", { className: "problem" }, `It cannot be called: ${signature.reason}`)];
 }
 
-// Only what is shown: each view that is told asks the server.
+// Tells only the shown view, because each view that is told sends requests.
 function tellSessions() {
   if (shown?.view && shown.view.sessions !== page.sessions) {
     shown.view.set({ sessions: page.sessions });
   }
 }
 
-// The panes of a function, as they were left if its signature is the same.
+// Returns the panes of a function. If its signature has not changed, they are as they
+// were left.
 function keptView(hash, signature, path) {
   const text = JSON.stringify(signature);
   const was = kept.get(hash);
@@ -53,7 +55,8 @@ async function showFunction() {
   try {
     next = keptView(asked, await getJson(path), path);
   } catch (error) {
-    if (page.gone || error.isAccess) return;  // said elsewhere
+    // The state shows this error already.
+    if (page.gone || error.isAccess) return;
     const all = page.listed?.filter((each) => each.callable) ?? [];
     const there = all.find((each) => each.module === module) ?? all[0];
     next = { view: null, nodes: [error.problem ? problemView(error.problem, error.status)
@@ -84,7 +87,7 @@ async function load() {
   } catch (error) {
     const said = page.gone || error.isAccess;
     const listFault = said ? "" : `The list cannot be read: ${error.message}`;
-    // Set only when it changes, or screen readers say it again.
+    // Set only when it changes; otherwise screen readers would read it again.
     if (listFault !== page.listFault) page.set({ listFault });
   }
   page.set({ isLoading: false });
@@ -95,7 +98,7 @@ byId("top").append(...panesOf("top"));
 addEventListener("hashchange", async (event) => {
   await showFunction();
   scrollTo(0, 0);
-  // The first function is not chosen by a person: the focus stays where it is.
+  // The focus stays where it is for the first function, because nobody has chosen it.
   if (new URL(event.oldURL).hash) byId("main").focus({ preventScroll: true });
 });
 page.watch(["info", "token"], () => kept.forEach(({ view }) =>

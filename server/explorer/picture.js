@@ -2,8 +2,8 @@
 //
 // A tensor as a drawing or a file.
 
-// Nested arrays of the picture's dims: `at` gives the grey of a cell, 0 (white) to 1
-// (black), and `ink` is the value of black.
+// Makes nested arrays with the dims of the picture. `at` returns the grey of a cell,
+// from 0 (white) to 1 (black); `ink` is the value that stands for black.
 function inked(picture, height, width, ink, whole, at) {
   return nest([...picture.leading.map(() => 1), height, width], (index) => {
     const value = at(index.at(-2), index.at(-1)) * ink;
@@ -11,7 +11,7 @@ function inked(picture, height, width, ink, whole, at) {
   });
 }
 
-// Paints greys; with `clear` as ink on whatever is behind the canvas.
+// Paints greys. With `clear`, paints only the ink, over whatever is behind the canvas.
 function paintGrey(canvas, plane, black, clear = false) {
   canvas.height = plane.length;
   canvas.width = plane[0]?.length ?? 0;
@@ -25,8 +25,9 @@ function paintGrey(canvas, plane, black, clear = false) {
   context.putImageData(image, 0, 0);
 }
 
-// Which of several images is shown, "Image 1 of 2", hidden if there is one: {node, set,
-// at}. `show` is told the index; `extra` are buttons that stay.
+// Makes the control that chooses one of several images ("Image 1 of 2"), hidden if
+// there is only one: {node, set, at}. `show` gets the index; `extra` are buttons that
+// are always shown.
 function imagePager(show, ...extra) {
   const pager = { at: 0, node: null, set: null };
   let count = 1;
@@ -47,8 +48,8 @@ function imagePager(show, ...extra) {
 
 const KEYS_HINT = "By keys: arrows move, Space inks a cell or clears it.";
 
-// The images of a value that are drawn: what was not drawn stays as it was given. `greys`
-// are the cells that were drawn, 0 (white) to 1, and null for the others.
+// The images of a value while they are drawn. Cells that nobody drew keep the given
+// value. `greys` are the drawn cells, from 0 (white) to 1, and null for all others.
 function drawnImages({ picture, ink, whole, get, set }) {
   const { height, width } = picture;
   const lead = shapeOf(get()).slice(0, -2);
@@ -113,7 +114,8 @@ function padEditor(drawing) {
     remove.hidden = drawn.images.length < 2;
   };
   turnTo(0);
-  // A pen of about a cell's width: the nearer a cell's middle, the darker.
+  // Draws with a pen about as wide as a cell: a cell is darker the nearer its middle
+  // is.
   const dot = (y, x) => {
     for (let i = Math.max(0, Math.floor(y - 1.5)); i <= Math.min(height - 1, y + 1.5); i++) {
       for (let j = Math.max(0, Math.floor(x - 1.5)); j <= Math.min(width - 1, x + 1.5); j++) {
@@ -135,7 +137,8 @@ function padEditor(drawing) {
     last = to;
     commit();
   };
-  // The frame of the cell that keys change, around it, so that its ink is seen.
+  // Puts a frame around the cell that the keys change, so that the cell's ink stays
+  // visible.
   const point = (is) => {
     frame.hidden = !is;
     const [i, j] = cursor;
@@ -183,8 +186,8 @@ function padEditor(drawing) {
 
 const coloursOf = ({ shape }) => (shape?.length === 3 && [3, 4].includes(shape[2]) ? shape[2] : 0);
 
-// The pixels of a picture as greys or, if the type is height x width x 3 or 4, as
-// colours.
+// Returns the pixels of a picture as greys or, if the type is height x width x 3 or 4,
+// as colours.
 async function readPicture(file, { type, picture, whole, ...drawing }) {
   const ink = drawing.ink();
   const colours = coloursOf(type);
@@ -235,7 +238,7 @@ function fileEditor(drawing) {
     try {
       const shape = shapeOf(get());
       return shape.length < 2 || shape.at(-1) * shape.at(-2) > 1 << 20 ? [] : planes(get(), shape);
-    } catch { return []; }  // it is ragged
+    } catch { return []; }  // the nested arrays are ragged
   };
   const show = (at) => {
     const all = images();

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of answers: numbers, plots, scores, tables, heat maps, pictures; and problems.
+// Shows the values of answers as numbers, plots, scores, tables, heat maps or pictures.
+// Also shows problems.
 
 const PAGE_ROWS = 50, SHOWN_COLUMNS = 64;
 const IMAGES_MOST = 64, SCORES_SHOWN = 10;
-const PLOT_POINTS = 1000;  // of a line; of more the lowest and highest of each part
+// Points of a line; of a longer one the lowest and highest of each part.
+const PLOT_POINTS = 1000;
 const PLOT_LEAST = 8;
 const CLASSES_MOST = 64;
-const WRAPPED_LEAST = 16, WRAPPED = 10;  // elements of one row that goes on in the next
+// When a row is wrapped, and after how many elements.
+const WRAPPED_LEAST = 16, WRAPPED = 10;
 const HEAT = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
-const NO_NUMBER = [224, 118, 42];  // the colour of what is not finite
+const NO_NUMBER = [224, 118, 42];  // the colour of values that are not finite
 
 function heatOf(part) {
   if (part === null) return NO_NUMBER;
@@ -21,9 +24,9 @@ function heatOf(part) {
 
 const greyOf = (part) => (part === null ? NO_NUMBER : [part * 255, part * 255, part * 255]);
 
-const SMALL = 1e-4;  // a number below it is written with an exponent
+const SMALL = 1e-4;  // smaller numbers are written with an exponent
 
-// Four digits; whoever shows them has all as a title.
+// Returns four digits. Nodes that show them have all digits as a title.
 function numberText(value) {
   if (typeof value !== "number" || Number.isInteger(value)) return String(value);
   const short = Number(value.toPrecision(4));
@@ -33,9 +36,9 @@ function numberText(value) {
 const numberNode = (tag, value, facts = {}) =>
   make(tag, { title: String(value), ...facts }, numberText(value));
 
-// Rows, a page of them at a time. The number before a row is that of its first element if
-// one row of so many goes on in the next (`step`). `heads` are those of columns, `labels`
-// those of numbers in it.
+// Makes a table that shows one page of rows at a time. Before each row is the index of
+// its first element, if one long row was wrapped after `step` elements. `heads` are the
+// labels of columns, `labels` those of the numbers in cells.
 function tableOf(rows, { step = 1, heads, labels } = {}) {
   const columns = Math.min(SHOWN_COLUMNS, rows[0]?.length ?? 0);
   const head = make("tr", {}, make("td", {}),
@@ -87,22 +90,24 @@ function rangeOf(flat) {
   return [low, high];
 }
 
-// Where a value lies in a range, 0 to 1; null: it is no finite number. Halves, because
-// the range of two doubles may be no double.
+// Returns the place of a value in a range, from 0 to 1; null: it is not a finite
+// number. Computes with halves, because the range of two doubles may exceed all
+// doubles.
 function partOf(each, [low, high]) {
   const value = Number(each);
   if (!Number.isFinite(value)) return null;
   return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0;
 }
 
-// The place in a node that the pointer is at, [0, 1) in each direction.
+// Returns the place of the pointer in a node, in [0, 1) for each direction.
 function pointerIn(event, node) {
   const area = node.getBoundingClientRect();
   const part = (at, from, size) => Math.max(0, Math.min(.999999, (at - from) / size));
   return [part(event.clientY, area.top, area.height), part(event.clientX, area.left, area.width)];
 }
 
-// Says below a node what is under the pointer; `textAt` gives it for a place.
+// Shows a line below a node about the place under the pointer. `textAt` returns its
+// text.
 function readout(node, textAt, rest) {
   const line = make("p", { className: "quiet readout" }, rest);
   node.onpointermove = (event) => { line.textContent = textAt(pointerIn(event, node)); };
@@ -110,9 +115,9 @@ function readout(node, textAt, rest) {
   return line;
 }
 
-// ---------------------------------------------------------------------------
-// Ways to show a tensor. Each is {text, fits(tensor), show(tensor), first(tensor)}: the
-// first way that fits and wants to be first is shown.
+// Ways to show a tensor. Each is {text, fits(tensor), show(tensor), first(tensor)}. The
+// way that is shown at first is the first one for which both `fits` and `first` are
+// true.
 
 function heatMap({ rows, text, rowText = String }) {
   const range = rangeOf(rows.flat());
@@ -132,8 +137,8 @@ function heatMap({ rows, text, rowText = String }) {
   readout(canvas, at, "The pointer shows a value.")];
 }
 
-// Three or four channels, of which the first three are shown. Values are 0 to 1 or, if
-// one is above 1, 0 to 255.
+// Draws an image of three or four channels; the first three are shown. Values are from
+// 0 to 1 or, if one is above 1, from 0 to 255.
 function colourCanvas(image, label) {
   const scale = rangeOf(flatten(image))[1] > 1 ? 1 : 255;
   return canvasOf(image.map((row) => row.map((pixel) => ({ pixel }))), label,
@@ -149,7 +154,8 @@ const isColour = (shape) => shape.length === 3 && shape[2] >= 3 && shape[2] <= 4
 const picture = ({ value, shape, rows, text }) => [isColour(shape)
   ? colourCanvas(value, `Picture of ${text}`) : greyCanvas(rows, `Picture of ${text}`)];
 
-// The images of [N, H, W], [N, H, W, channels] or [N, channels, H, W]; null: there are none.
+// Returns the images of [N, H, W], [N, H, W, channels] or [N, channels, H, W]; null: it
+// has none.
 function imagesOf({ value, shape }) {
   const [, a, b, c] = shape;
   if (shape.length === 3 && !isColour(shape) && a > 4 && b > 4) {
@@ -173,11 +179,11 @@ function imageGrid(tensor) {
     ? make("p", { className: "quiet" }, `The first ${shown.length} of ${images.length}.`) : null];
 }
 
-// The numbers of one row, or of a tensor with one.
+// Returns the numbers of a tensor with only one row; null: it has more rows.
 const lineOf = ({ value, shape }) =>
   (shape.slice(0, -1).every((dim) => dim === 1) ? flatten(value).map(Number) : null);
 
-// The indices that a line is drawn through.
+// Returns the indices of the points that a line connects.
 function pointsOf(numbers) {
   const step = Math.ceil(numbers.length / (PLOT_POINTS / 2));
   if (numbers.length <= PLOT_POINTS) return numbers.map((_, i) => i);
@@ -197,7 +203,7 @@ function pointsOf(numbers) {
 
 function linePlot(tensor) {
   const numbers = lineOf(tensor);
-  const exact = flatten(tensor.value);  // wide integers are texts
+  const exact = flatten(tensor.value);  // wide integers are texts here
   const range = rangeOf(numbers);
   const [low, high] = range.map(numberText);
   let broken = true;
@@ -225,7 +231,8 @@ function linePlot(tensor) {
     readout(plot, at, `0 to ${numbers.length - 1}; the pointer shows a value.`)];
 }
 
-// Rows of scores of classes: of each the sum is about 1, and no number is below 0.
+// Returns the rows if they look like scores of classes: no number is negative, and the
+// sum of each row is about 1.
 function scoresOf({ rows, shape, type, shown }) {
   if (dtypeOf(type.dtype).kind !== "float" || shape.at(-1) < 2 || shape.length > 2) return null;
   if (shown?.audio) return null;
@@ -252,14 +259,14 @@ function scoreBars(tensor) {
 }
 
 // Are the elements likely to be numbers of classes, which are small integers? A line
-// through them would say nothing.
+// through them would mean nothing.
 const isClasses = ({ value, shape, type, shown }) => shape.length === 1 && !shown?.audio
   && ["int", "uint", "bool"].includes(dtypeOf(type.dtype).kind)
   && value.every((each) => Number(each) >= 0 && Number(each) < CLASSES_MOST);
 
 const isSmall = ({ shape }) => shape.length < 2 || shape.some((dim) => dim <= 4);
 
-// One or two rows of samples.
+// Is the tensor sound: one or two rows of samples?
 const isSound = ({ shape, rows, shown }) =>
   shown?.audio && shape.length <= 2 && rows.length <= 2 && rows[0].length > 0;
 
@@ -267,8 +274,8 @@ const sound = (tensor) => [
   playButton(tensor.rows, tensor.shown.audio, dtypeOf(tensor.type.dtype)),
   ...(lineOf(tensor)?.length > 1 ? linePlot(tensor) : [])];
 
-// A long row goes on in the next one. Labels are of classes: of the columns, if there is
-// one for each, else of integers.
+// Makes a table; a long row is wrapped. If there is one label for each column, the
+// labels are heads of columns; otherwise they are labels of integers.
 function table({ rows, shape, type, shown }) {
   const step = shape.length === 1 && shape[0] > WRAPPED_LEAST ? WRAPPED : 0;
   const all = shown?.labels;
@@ -294,7 +301,8 @@ const WAYS = [
     show: table },
 ];
 
-// The planes of a tensor: its last two dims, once for each index of the others.
+// Returns the planes of a tensor: its last two dims, once for each index of the other
+// dims.
 function planes(value, shape) {
   if (shape.length <= 2) return [value];
   const all = flatten(value.map((each) => planes(each, shape.slice(1)).map((plane) => ({ plane }))));
@@ -329,7 +337,7 @@ function tensorView(name, value, type, shown) {
   return make("div", {}, pressed.row, bodyNode);
 }
 
-// The label of a class by its number.
+// Shows a number, or the label of the class with this number.
 function scalarView(value, shown) {
   const label = shown?.labels?.[Number(value)];
   if (label !== undefined) {
@@ -339,7 +347,7 @@ function scalarView(value, shown) {
     : make("span", { className: "big" }, typeof value === "string" ? value : JSON.stringify(value));
 }
 
-// `at` is the value's JSON pointer in the results, `shown` is of shownOf.
+// `at` is the JSON pointer of the value in the results. `shown` comes from shownOf.
 function valueView(name, value, type, at, shown) {
   const part = (key, text, inner) => [make("dt", {}, key),
     make("dd", {}, valueView(text, value[key], inner,
@@ -360,7 +368,8 @@ function valueView(name, value, type, at, shown) {
   return make("pre", {}, JSON.stringify(value, null, 1));
 }
 
-// What the answer has results of: the function's, then what it wrote to arguments.
+// Returns what has results in an answer: the function's results, then the arguments
+// that it writes.
 function resultsOf(signature) {
   const written = signature.arguments.filter((each) => ["out", "inout"].includes(each.role));
   return [...signature.results, ...written];
@@ -375,7 +384,8 @@ function answerView(signature, results) {
   });
 }
 
-// Where in its code a function failed means something to who made it: it is folded away.
+// The place in the code where a function failed is useful only to its author, so it is
+// folded away.
 const CODE_PLACE = / \((at 0x[0-9A-F]+(?: of [^()]*)?)\)$/;
 
 function problemView(problem, status) {

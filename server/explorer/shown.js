@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module says of how its results are best shown: attribute "show" of a signature,
-// which its sidecar or its compiler wrote. Whatever is not as it should be is passed over.
+// Reads how a module wants its results to be shown: the attribute "show" of a
+// signature, which the sidecar or the compiler wrote. Malformed parts are ignored.
 
 const RATE_LEAST = 3000, RATE_MOST = 384000;  // as in core/abi/show.c
 
-// Of each place in the results, a JSON pointer: {labels, audio}, those that there are.
+// Maps JSON pointers into the results to {labels, audio}; members may be undefined.
 function shownOf(signature) {
   let list;
   try { list = JSON.parse(signature.raw.attrs.show); } catch { return new Map(); }
@@ -16,16 +16,17 @@ function shownOf(signature) {
   }]));
 }
 
-// Samples from -1 to 1: integers are parts of the largest one.
+// Converts samples to numbers from -1 to 1. Integers are divided by the largest one.
 function samplesOf(numbers, dtype) {
   const full = dtype.kind === "float" ? 1 : 2 ** (dtype.bits - 1);
   const middle = dtype.kind === "uint" ? full : 0;
   return Float32Array.from(numbers, (each) => (Number(each) - middle) / full);
 }
 
-// A button that plays one or two rows of samples, for as long as it is on the page.
+// Makes a button that plays one or two rows of samples, until it is removed from the
+// page.
 function playButton(rows, rate, dtype) {
-  let context = null;  // of what is played
+  let context = null;  // the playing context; null: nothing is played
   const fault = make("span", { className: "wrong", role: "alert" });
   const stop = () => {
     context?.close();

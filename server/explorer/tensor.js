@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The field of a tensor: a grid, JSON, a file, or a drawing. All edit the same nested
-// arrays. An editor is {node, controls, read, raw}: `read` gives the value or throws,
-// `raw` what was typed, be it right or wrong; undefined: no other editor can take it.
+// The field of a tensor: a grid, JSON, a file or a drawing. All of these edit the same
+// nested arrays. An editor is {node, controls, read, raw}. `read` returns the value or
+// throws. `raw` returns what was typed, even if it is wrong; undefined: no other editor
+// can use it.
 
 const GRID_MOST = 1024;  // elements
-const TYPED_MOST = 1 << 16;  // of what may be typed; more is read from a file
-const PAD_LEAST = 4, PAD_MOST = 128;  // dims of what may be drawn
+// Elements that may be typed; a larger tensor is read from a file.
+const TYPED_MOST = 1 << 16;
+const PAD_LEAST = 4, PAD_MOST = 128;  // limits of the dims of a drawing
 
 const startShape = (type) => (type.shape ?? [1]).map((dim) => dim ?? 2);
 
-// The two dims of a picture, if the tensor may be one: leading dims are 1, or left open.
+// Returns the two dims of the picture if the tensor may be one: the dims before them
+// are 1 or open.
 function pictureOf(type) {
   const shape = type.shape;
   if (!shape || shape.length < 2 || dtypeOf(type.dtype).kind === "complex") return null;
@@ -23,7 +26,8 @@ function pictureOf(type) {
 const isDrawable = (picture) => picture && [picture.height, picture.width]
   .every((dim) => dim !== null && dim >= PAD_LEAST && dim <= PAD_MOST);
 
-// Can a drawing show the value: images of the picture's size, and how many is left open?
+// Can a drawing show the value? It must have the size of the picture; the number of
+// images may be open.
 function canDraw(value, type, picture) {
   try {
     checkShape(shapeOf(value), type.shape);
@@ -40,7 +44,7 @@ function canGrid(value) {
   } catch { return false; }  // it is ragged
 }
 
-// The number that stands for ink in a picture whose elements are of this type.
+// Returns the number that stands for ink in a picture with elements of this type.
 const inkOf = ({ name, kind }) =>
   (name === "i8" ? "16" : ["float", "bool"].includes(kind) ? "1" : "255");
 
@@ -52,9 +56,9 @@ function tensorField(name, type) {
   const count = startShape(type).reduce((all, dim) => all * dim, 1);
   const large = count > TYPED_MOST;
   let value = large ? null : nest(startShape(type), () => (dtype.kind === "complex" ? [0, 0] : 0));
-  let checked = null;  // the value that was found right
+  let checked = null;  // the last value that was correct
   let editor = null;  // {node, read, controls}
-  let now = null;  // the way it is given
+  let now = null;  // the way that is used now
 
   const fault = faultLine(() => editor?.controls ?? []);
   const told = (text) => { fault.show(text); about.hidden = text !== ""; };
@@ -87,7 +91,8 @@ function tensorField(name, type) {
     whole: dtype.kind !== "float", get: () => value, set: (next) => { value = next; },
     scaleRow: make("p", { className: "row" },
       make("label", { htmlFor: scale.id }, "Value of black"), scale) };
-  // {text, can(value), make(), noun}: a way that cannot show a value leaves it alone.
+  // Each way is {text, can(value), make(), noun}. A way that cannot show the value is
+  // not offered.
   const ways = [
     ...(!large && isDrawable(picture) ? [{ text: "Draw", noun: "A drawing",
       can: (each) => canDraw(each, type, picture), make: () => padEditor(drawing) }] : []),
@@ -135,7 +140,7 @@ function jsonEditor(name, value) {
   return { node: make("div", { className: "box" }, text), controls: [text], read, raw };
 }
 
-// The JSON of a value; of a matrix, with a line for each row.
+// Prints a value as JSON, with one line for each row of a matrix.
 function printRows(value) {
   const rows = Array.isArray(value) && Array.isArray(value[0]) && !Array.isArray(value[0][0]);
   return rows ? `[${value.map((row) => JSON.stringify(row)).join(",\n ")}]` : JSON.stringify(value);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types and arrays: what fits, what shape it has, and .npy files.
+// Element types, nested arrays and their shapes, and .npy files.
 
-// Bits, and what the numbers are; signless integers are read as signed ones.
+// Returns the size in bits and the kind of the numbers. Signless integers count as
+// signed.
 function dtypeOf(name) {
   const found = /^(i|si|ui|index|f|bf|complex)/.exec(name || "");
   const bits = name === "index" ? 64 : Number(/\d+/.exec(name || "")?.[0] ?? 32);
@@ -11,7 +12,7 @@ function dtypeOf(name) {
   return { name, bits, kind };
 }
 
-// What is wrong with a number of this type: a text, or "".
+// Returns what is wrong with a number of this type; "": nothing.
 function faultOf(value, dtype) {
   if (dtype.kind === "other" || dtype.kind === "complex") return "";
   if (dtype.kind === "bool") {
@@ -25,7 +26,7 @@ function faultOf(value, dtype) {
   }
   const wide = dtype.bits > 53;
   const big = wide && typeof value === "string" && /^-?\d+$/.test(value);
-  // Digits of such a number may be lost already.
+  // JavaScript may have rounded such a number already.
   if (wide && Number.isInteger(value) && !Number.isSafeInteger(value)) {
     return `${value} is more than a number of JavaScript holds exactly: write it in quotes`;
   }
@@ -37,7 +38,7 @@ function faultOf(value, dtype) {
   return whole >= low && whole <= high ? "" : `${value} is not from ${low} to ${high}`;
 }
 
-// Reads what was typed for one element; throws an Error that says what is wrong.
+// Reads the text of one element; throws an Error that says what is wrong.
 function readElement(text, dtype) {
   const word = text.trim();
   if (!word) throw new Error(`a value of type ${dtype.name} is missing`);
@@ -54,7 +55,7 @@ function readElement(text, dtype) {
   return value;
 }
 
-// The shape of nested arrays; throws where they are ragged.
+// Returns the shape of nested arrays; throws if they are ragged.
 function shapeOf(value, place = "") {
   if (!Array.isArray(value)) return [];
   const shapes = value.map((each, i) => shapeOf(each, `${place}/${i}`));
@@ -70,7 +71,8 @@ const shapeText = (shape) => (shape.length ? shape.map((dim) => dim ?? "?").join
 
 function checkShape(shape, wanted) {
   if (!wanted) return;
-  const empty = shape.includes(0);  // what is below a dim of 0 cannot be seen
+  // After a dim of 0, the other dims cannot be seen.
+  const empty = shape.includes(0);
   if (shape.length !== wanted.length && !empty) {
     throw new Error(`it has ${shape.length} dims (${shapeText(shape)}), the type has ${wanted.length} (${shapeText(wanted)})`);
   }
@@ -81,8 +83,8 @@ function checkShape(shape, wanted) {
   });
 }
 
-// Checks nested arrays against a tensor's type: shape first, then each element. The
-// server alone checks elements of complex and unknown types.
+// Checks nested arrays against the type of a tensor: first the shape, then each
+// element. Elements of complex and unknown types are checked only by the server.
 function checkTensor(value, type) {
   const dtype = dtypeOf(type.dtype);
   if (dtype.kind === "complex" || dtype.kind === "other") return;
@@ -95,7 +97,7 @@ function checkTensor(value, type) {
   walk(value, "");
 }
 
-// Nested arrays of this shape, of what `at` gives for each index.
+// Makes nested arrays of this shape; `at` returns the element for each index.
 function nest(shape, at, index = []) {
   if (index.length === shape.length) return at(index);
   return Array.from({ length: shape[index.length] }, (_, i) => nest(shape, at, [...index, i]));
@@ -107,7 +109,7 @@ function flatten(value, out = []) {
   return out;
 }
 
-// Nested arrays of {shape, data}, whose data may be flat.
+// Makes nested arrays from {shape, data}; `data` may be flat.
 function unpack({ shape, data }, dtype) {
   const flat = flatten(data);
   let at = 0;
@@ -115,7 +117,7 @@ function unpack({ shape, data }, dtype) {
 }
 
 // ---------------------------------------------------------------------------
-// .npy
+// Files in the .npy format
 
 const NPY_READERS = { i1: "getInt8", u1: "getUint8", b1: "getUint8", i2: "getInt16", u2: "getUint16",
   i4: "getInt32", u4: "getUint32", i8: "getBigInt64", u8: "getBigUint64", f4: "getFloat32", f8: "getFloat64" };
@@ -127,7 +129,7 @@ const plain = (value) => {
   return Number.isFinite(value) ? value : String(value);
 };
 
-// Nested arrays of a .npy file; throws if the page cannot read it.
+// Returns the nested arrays of a .npy file; throws if the page cannot read it.
 function readNpy(buffer) {
   const view = new DataView(buffer);
   if (buffer.byteLength < 12 || view.getUint32(0) !== 0x934e554d) throw new Error("this is no .npy file");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function answered, or why it did not. It is dimmed when the arguments change, and
-// until there is another.
+// The answer of a function, or the reason why there is none. It is dimmed when the
+// arguments change, until there is another answer.
 
-// Scrolls to a node that has come below what is seen, as on phones.
+// Scrolls to a node that lies below the visible part of the page, as on phones.
 function bringUp(node) {
   if (node.getBoundingClientRect().top > innerHeight - 120) node.scrollIntoView();
 }

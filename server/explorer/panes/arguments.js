@@ -2,8 +2,8 @@
 //
 // The form of a function's arguments.
 
-// May an answer have integers of more than 53 bits, which JavaScript rounds? Where the
-// type is not known it may.
+// Can the answer have integers of more than 53 bits, which JavaScript rounds? True if
+// the type is not known.
 function isWide(type) {
   if (["bytes", "null"].includes(type?.kind)) return false;
   const inner = type?.fields?.map((each) => each.type) ?? type?.items;
@@ -12,7 +12,7 @@ function isWide(type) {
   return kind === "other" || (["int", "uint"].includes(kind) && bits > 53);
 }
 
-// Throws where dims of one name differ, said at the later field.
+// Throws if dims of the same name differ; the later field shows the error.
 function checkDims(fields, values) {
   const known = new Map();
   fields.forEach(({ name: whose, field: { type, mark } }, i) => type?.dims?.forEach((name, k) => {
@@ -26,7 +26,7 @@ function checkDims(fields, values) {
   }));
 }
 
-// The fields of what a client sends, and the call they make.
+// Makes the fields for the arguments that a client sends, and reads the call from them.
 function callForm(signature) {
   const sent = signature.arguments.filter((each) => ["in", "inout", "scratch"].includes(each.role));
   const named = sent.length > 0 && sent.every((each) => each.keyword && each.name);
@@ -44,13 +44,14 @@ function callForm(signature) {
       : { args: values };
     return { ...given, ...options };
   };
-  // Shows what a call document has; throws if the page cannot.
+  // Shows the arguments of a call document; throws if the page cannot show one.
   const write = ({ args = [], kwargs = {} }) => {
     const values = sent.map((each, i) => kwargs[each.name] ?? args[i]);
     values.forEach((value, i) => checkShown(sent[i].name ?? `argument ${i}`, sent[i].type, value));
     values.forEach((value, i) => fields[i].field.write(value));
   };
-  // Shows a problem at the field its pointer leads to. False: it leads to none.
+  // Shows a problem at the field to which its pointer leads. False: it leads to no
+  // field.
   const fail = (problem) => {
     const steps = (problem.pointer ?? "").split("/").slice(1)
       .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
@@ -62,13 +63,13 @@ function callForm(signature) {
   return { fields, read, write, fail };
 }
 
-// Buttons that fill the form with the module's examples, of which the one that is in the
-// form is pressed: {node, open}. `open` fills in the first one, if there is one and nothing
-// was typed meanwhile.
+// Makes buttons that fill the form with examples of the module: {node, open}. The
+// button of the example that is in the form is pressed. `open` fills in the first
+// example, if there is one and nothing was typed meanwhile.
 function exampleRow(view, call) {
   const names = view.signature.examples ?? [];
   const fault = faultLine(() => []);
-  let asked = 0;  // grows when something else is wanted
+  let asked = 0;  // grows when another example, or none, is wanted
   let isOpening = true;  // nothing was chosen or typed yet
   const press = (name) => buttons.forEach((each) =>
     each.setAttribute("aria-pressed", each.textContent === name));
@@ -92,7 +93,8 @@ function exampleRow(view, call) {
   const node = make("div", { role: "group", "aria-label": "Examples", hidden: !names.length },
     make("p", { className: "row" }, "Examples ", ...buttons), fault.line);
   return { node,
-    // To choose another way of giving a value does not change it, but somebody is at work.
+    // Choosing another way to enter a value does not change the value, but shows that a
+    // person is using the form.
     edited(isWay) {
       if (!isWay || isOpening) end();
       if (!isWay) press(null);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The button that calls, and what becomes of the call.
+// The button that calls, and the state of the call.
 
 function readCall(view) {
   try { return JSON.stringify(view.form.read()); } catch {
@@ -32,7 +32,8 @@ async function callFunction(view, profiled) {
 
 const secondsText = (ms) => (ms < 1000 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
-// Each error is told once: what is said at a field or above is only pointed to here.
+// Each error is shown once: this text only points to an error that a field or the page
+// shows.
 const RUN_TEXTS = {
   unsent: () => "Not called: see the marked field",
   calling: () => "Calling…",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What to do with a server that has no function yet.
+// Help for a server that has no function yet.
 
 pane("top", () => {
   const line = (text) => make("pre", { tabIndex: 0, "aria-label": text }, text);

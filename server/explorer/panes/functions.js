@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of functions, and the search in it. On a phone a bar that opens it.
+// The list of functions, with a search. On a phone a bar opens it.
 
 const LISTED_MOST = 300;
 
-// A module of which there are several versions is named with its version.
+// Shows the version of a module if the module has several.
 function withVersions(functions) {
   const versions = new Map();
   for (const { module, version } of functions) {
@@ -14,7 +14,7 @@ function withVersions(functions) {
     ? { ...each, module: `${each.module}@${each.version}` } : each));
 }
 
-// Those that have all of the words.
+// Returns the functions whose names have all of the words.
 function foundFunctions(words) {
   return (page.listed ?? []).filter((each) => {
     const text = `${each.module} ${each.text}`.toLowerCase();
@@ -28,7 +28,8 @@ function functionLink(each) {
     "aria-current": hashOf(each) === page.hash ? "page" : undefined }, each.name);
 }
 
-// Enter in the search opens the first function, arrows go through the list and back.
+// Enter in the search opens the first function; arrow keys move through the list and
+// back.
 function listKeys(event, search, list) {
   const links = [...list.querySelectorAll("a")];
   const at = links.indexOf(document.activeElement);

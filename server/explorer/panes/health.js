@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with the server, asked every two seconds while the page is seen. Servers
-// of other versions may say less or more: whatever has no text is left out.
+// The problems of the server, requested every two seconds while the page is visible.
+// Servers of other versions may have more or fewer members, so a condition without a
+// text is ignored.
 
 const HEALTH_MS = 2000;
-const HEALTH_WAIT_MS = 10000;  // a server that says nothing for so long is gone
+// If the server does not answer for so long, it counts as gone.
+const HEALTH_WAIT_MS = 10000;
 const CONDITIONS_MOST = 20;
 
 const textOf = (value) => (typeof value === "string" ? value : "");
@@ -12,7 +14,7 @@ const textOf = (value) => (typeof value === "string" ? value : "");
 const listOf = (value) =>
   (Array.isArray(value) ? value : []).filter((each) => each && typeof each === "object");
 
-// One condition as people read it; null: it says nothing.
+// Converts one condition to a text for people; null: it has no text.
 function conditionOf(each, module) {
   const text = [each.text, each.code].map(textOf).find(Boolean);
   if (!text) return null;
@@ -22,8 +24,8 @@ function conditionOf(each, module) {
     text: [text + count, ...rest].join("; ") };
 }
 
-// [{text, module, isWarning}] of what the server says of its modules or, if it does not
-// say that to this client, of what /readyz?verbose answered.
+// Returns [{text, module, isWarning}] from the conditions of the modules or, if this
+// client may not read them, from the answer to /readyz?verbose.
 function conditionsOf(health, modules) {
   const rows = modules
     ? [...listOf(modules.conditions).map((each) => conditionOf(each, "")),
@@ -39,11 +41,11 @@ function conditionsOf(health, modules) {
     ? [...shown.slice(0, CONDITIONS_MOST), { module: "", text: `and ${more} more` }] : shown;
 }
 
-// What changes when a module comes, goes or fails.
+// A text that changes when a module comes, goes or fails.
 const servedOf = (health) => JSON.stringify([health?.status, health?.modules, health?.failed]);
 
-// What changes when a condition comes or goes, and who asks for it. `more` are those that
-// only readers are told of.
+// A text that changes when a condition comes or goes, or another token is used. `more`
+// is the number of conditions that only readers can see.
 const saidOf = (health) =>
   JSON.stringify([page.token, servedOf(health), health?.conditions, health?.more]);
 
@@ -51,10 +53,11 @@ const ask = (path) => fetchJson(path, { signal: AbortSignal.timeout(HEALTH_WAIT_
   headers: withToken({ Accept: "application/json" }) });
 
 let isAsking = false;
-let known = { said: "", modules: null };  // what the modules were when the server said this
+// The modules when `said` was this text.
+let known = { said: "", modules: null };
 
-// Which module has which condition; null: none has one, or the server says that to others
-// alone. The list may be long, so it is asked for only when something has changed.
+// Returns the conditions of modules; null: there are none, or this client may not read
+// them. The list may be long, so it is requested only after a change.
 async function askModules(health) {
   const said = saidOf(health);
   if (said === known.said) return known.modules;
@@ -89,7 +92,7 @@ pane("top", () => {
       ? [{ module: "", text: `The server is gone: nothing answers at ${location.host}. `
           + "Was it stopped? The page goes on by itself when it is back." }]
       : page.conditions;
-    // Set only when it changes, or screen readers say it again.
+    // Set only when it changes; otherwise screen readers would read it again.
     const text = JSON.stringify(rows);
     if (text === shown) return;
     shown = text;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same call many times in a row, each step from the results of the one before, made by
-// the server (?iterate). What comes is drawn a few times a second: a plot that grows of
-// numbers, a row for each step of vectors, of anything else the last step.
+// Repeats a call on the server (?iterate): each step gets the results of the previous
+// one. Results are drawn a few times a second: numbers as a growing plot, vectors as
+// one row for each step, anything else as the last step alone.
 
 const STEPS_DRAWN_MS = 150;
-const STEP_ROWS = 200;  // of a heat map: the last steps
+const STEP_ROWS = 200;  // rows of a heat map: those of the last steps
 const STEPS_MOST = 100000;
 
-// Could values of the one type be those of the other? The server looks closer.
+// Can values of type `from` be used as values of type `to`? The server checks more.
 const mayFeed = (from, to) => from.kind === to.kind && from.dtype === to.dtype
   && ["scalar", "tensor", "vector", "dict", "tuple", "bytes"].includes(from.kind);
 const isNumber = (type) => type.kind === "scalar"
@@ -25,7 +25,7 @@ function selectField(label, entries) {
     make("label", { htmlFor: select.id }, label), select) };
 }
 
-// The fields of "repeat": {nodes, read}. read throws what is shown at a field.
+// Makes the fields of "repeat": {nodes, read}. `read` throws if a field shows an error.
 function repeatFields(view) {
   const results = resultsOf(view.signature).map((each, i) =>
     ({ type: each.type, name: resultName(view.signature, each, i) }));
@@ -64,7 +64,8 @@ function repeatFields(view) {
     ...(numbers.length ? [which.node, equals.node] : [])] };
 }
 
-// What is drawn of a result: of a dict or a tuple each part. {name, type, at, get}
+// Returns the parts of a result that are drawn: {name, type, at, get} for each part of
+// a dict or tuple.
 function partsOf(name, type, at, get) {
   const inner = type.fields?.map((each) => [each.name, each.name, each.type])
     ?? (Array.isArray(type.items) ? type.items.map((each, i) => [i, `${name} ${i}`, each]) : null);
@@ -73,13 +74,15 @@ function partsOf(name, type, at, get) {
     partsOf(text, each, `${at}/${key}`, (value) => get(value)[key]));
 }
 
-// What has come of one part of the results: {add, draw}. `all` counts every step.
+// Gathers and draws the values of one part of the results: {add, draw}. `all` counts
+// every step.
 function stepsOf({ name, type, at, get }, shown) {
   const values = [];
   let all = 0;
   const { box, node } = scrollBox(`Steps of ${name}`);
   const rows = () => values.map((each) => [each].flat());
-  // A row is at least as high as a line while that fits, so that all are seen.
+  // A row is at least as high as a line while there is room, so that every step is
+  // visible.
   const map = () => {
     const first = all - values.length + 1;
     const nodes = heatMap({ rows: rows(), rowText: (i) => `step ${first + i}`,
@@ -124,7 +127,8 @@ async function repeatCall(view, fields, mine, show) {
       if (performance.now() < drawn) continue;
       draw();
       show({ phase: "step", steps });
-      // Reading stops meanwhile, and so do the steps: the page stays usable.
+      // While the page draws, nothing is read, so the server pauses too: the page stays
+      // usable.
       await new Promise((resolve) => { setTimeout(resolve); });
       drawn = performance.now() + STEPS_DRAWN_MS;
     }
@@ -192,7 +196,7 @@ pane("right", (view) => {
     node.replaceChildren();
   });
   const pane = make("details", { className: "signature" }, make("summary", {}, "Repeat"), form, node);
-  // The code of the call repeats it while this is open.
+  // The code in panes/snippets.js repeats the call while this pane is open.
   const tell = () => view.set({ steps: pane.open ? fields.read : null });
   pane.addEventListener("toggle", tell);
   form.addEventListener("input", () => { node.classList.add("old"); tell(); });

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The session that calls go into: a new one, or one whose id is known. It is the module's,
-// so all its functions have it. What it holds is listed, and read when it is asked for.
+// The session to which calls belong: a new one, or one with a known id. It belongs to
+// the module, so all functions of the module use it. Its values are listed, and each is
+// read when it is requested.
 
-const SHOWN_BYTES = 1 << 18;  // of a value; others are saved by other means
+// The most bytes of a shown value; larger ones must be read in another way.
+const SHOWN_BYTES = 1 << 18;
 
-// A tensor comes with its type, and its elements in a row or nested.
+// The server sends a tensor with its type; its elements are flat or nested.
 const storedValue = (value, type) =>
   (type.kind === "tensor" ? unpack(value, dtypeOf(type.dtype)) : value?.data ?? value);
 
@@ -17,7 +19,8 @@ function stateView(path, values) {
       shown.replaceChildren(make("p", { className: "quiet" }, caption(name, type)),
         valueView(name, storedValue(results[0], type), type, "", new Map()));
     } catch (error) {
-      if (page.gone || error.isAccess) return;  // said elsewhere
+      // The state shows this error already.
+      if (page.gone || error.isAccess) return;
       shown.replaceChildren(error.problem ? problemView(error.problem, error.status)
         : make("p", {}, error.message));
     }
@@ -44,11 +47,11 @@ pane("right", (view) => {
     throw new Error("an id has 32 hexadecimal digits");
   });
   const choose = (session) => page.set({ sessions: new Map(page.sessions).set(moduleOf(view), session) });
-  let asked = null;  // which session is shown, or will be
+  let asked = null;  // the session that is shown, or will be shown next
   const refresh = async () => {
     const id = sessionOf(view);
     asked = id;
-    // The focus is not left on what is hidden.
+    // The focus must not stay on a node that is hidden.
     if (!id && [leave, end].includes(document.activeElement)) begin.focus();
     leave.hidden = end.hidden = !id;
     if (!id) {
@@ -61,7 +64,7 @@ pane("right", (view) => {
     status.textContent = `Calls go into session ${id.slice(0, 8)}…, at step ${told.step}`;
     list.replaceChildren(...stateView(`${all}/${id}`, told.values));
   };
-  // Does what is about session `id`, and leaves it if it is not there any more.
+  // Runs `act` for session `id`. If the session does not exist any more, leaves it.
   const attempt = async (act, id = sessionOf(view)) => {
     try { await act(); } catch (error) {
       if (page.gone || error.isAccess) return;
@@ -69,7 +72,7 @@ pane("right", (view) => {
       if ([404, 410].includes(error.status) && id && id === sessionOf(view)) choose("");
     }
   };
-  // What a person asks for: what was wrong before is not any more.
+  // Runs an action of a person, after removing the error of the previous one.
   const ask = (act, id) => {
     fault.replaceChildren();
     return attempt(act, id);

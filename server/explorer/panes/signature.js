@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function does, and its signature: a line, which opens to a tree.
+// The description of a function, and its signature: a line that opens to a tree.
 
 function typeNode(name, type, role) {
   const node = make("li", {}, make("b", {}, name), name ? " " : "",
@@ -20,7 +20,7 @@ function signatureTree(signature) {
     part("gives", signature.results.map((each, i) => typeNode(each.name ?? (i || signature.results.length > 1 ? `result ${i}` : "result"), each.type))));
 }
 
-// What a module says of its function; null: nothing.
+// The module's text about its function; null: it has none.
 pane("head", ({ signature }) => (signature.raw?.attrs?.doc
   ? make("p", { className: "doc" }, signature.raw.attrs.doc) : null));
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same call for a shell, Python and JavaScript, ready to be copied.
+// The shown call as code for a shell, Python and JavaScript, to be copied.
 
 const SNIPPET_MOST = 20000;  // a larger body is saved as a file
-const ARRAY_MOST = 16;  // elements of an array that is shown whole
-const ARRAY_START = 24;  // characters of another
+const ARRAY_MOST = 16;  // an array of more elements is not shown whole
+const ARRAY_START = 24;  // characters that are shown of such an array
 
 const quoteShell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -12,8 +12,8 @@ const JSON_WORDS = { comma: ",", colon: ":" };
 const SCRIPT_WORDS = { comma: ", ", colon: ": " };
 const PYTHON_WORDS = { comma: ", ", colon: ": ", true: "True", false: "False", null: "None" };
 
-// Prints a value with the words of a language; with `folded` of a large array the start
-// alone, which is for reading.
+// Prints a value in the notation of a language. With `folded`, prints only the
+// beginning of a large array; that is for reading, not for running.
 function printValue(value, words, folded) {
   const inner = (each) => printValue(each, words, folded);
   if (Array.isArray(value)) {
@@ -31,10 +31,10 @@ function printValue(value, words, folded) {
     ? words[String(value)] : JSON.stringify(value);
 }
 
-// Writers of a call with these header fields. `body(words)` prints it; `file`: it is in
-// call.json instead. With
-// `token` the code takes the token from the variable FARCALL_TOKEN. `steps`: the answer is
-// a line of JSON for each.
+// Writers of the code of a call with these header fields. `body(words)` prints the
+// body; `file`: the body is in call.json instead. `token`: the code takes the token
+// from the variable FARCALL_TOKEN. `steps`: the answer has a line of JSON for each
+// step.
 const SNIPPETS = {
   curl: ({ url, fields, body, file, token, steps }) => [`curl -s${steps ? "N" : ""} ${quoteShell(url)}`,
     ...Object.entries(fields).map((each) => `-H ${quoteShell(each.join(": "))}`),
@@ -101,7 +101,7 @@ pane("below", (view) => {
   const file = button("Save call.json",
     () => save("call.json", [JSON.stringify(call)], "application/json"), { hidden: true });
   const copy = button("Copy", async () => {
-    show();  // what was typed a moment ago
+    show();  // includes text that was typed a moment ago
     if (copy.disabled) return;
     try {
       await navigator.clipboard.writeText(whole);
@@ -118,7 +118,8 @@ pane("below", (view) => {
   pressed.press("curl");
   for (const type of ["input", "click"]) view.form.node.addEventListener(type, later);
   view.watch(["token", "steps", "sessions"], later);
-  // Reading the form takes away what a server said of it, so not after the call.
+  // Reading the form removes an error that the server reported, so the form is read
+  // before the call and not after it.
   view.watch(["run"], () => {
     if (view.run.phase !== "calling") return;
     clearTimeout(timer);

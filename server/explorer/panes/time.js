@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time of a call went: its stages, and its profile if it has one.
+// How the time of a call was spent: in its stages and, if the call was profiled, in its
+// parts.
 
 function timeView(stages, roundTrip) {
   const all = stages.reduce((sum, each) => sum + each[1], 0);
@@ -19,7 +20,8 @@ function timeView(stages, roundTrip) {
 // ---------------------------------------------------------------------------
 // The profile of a call
 
-// The rows, each behind the one that called it, the longest first, with how deep it is.
+// Returns the rows in order, with their depth: each after the row that called it, the
+// longest first.
 function inOrder(rows, parent, depth) {
   return rows.map((row, i) => ({ row, i })).filter(({ row }) => (row.parent ?? -1) === parent)
     .sort((a, b) => b.row.ns - a.row.ns)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The token of a server that wants one, and what is wrong with that given.
+// The token for a server that needs one, and the reason why a token was refused.
 
 pane("top", () => {
   const input = make("input", { type: "password", autocomplete: "off" });
