@@ -91,8 +91,8 @@ function tensorField(name, type) {
     whole: dtype.kind !== "float", get: () => value, set: (next) => { value = next; },
     scaleRow: make("p", { className: "row" },
       make("label", { htmlFor: scale.id }, "Value of black"), scale) };
-  // Each way is {text, can(value), make(), noun}. A way that cannot show the value is
-  // not offered.
+  // Each way is {text, can(value), make(), noun}. A way that cannot show the value
+  // cannot be chosen: the present way stays.
   const ways = [
     ...(!large && isDrawable(picture) ? [{ text: "Draw", noun: "A drawing",
       can: (each) => canDraw(each, type, picture), make: () => padEditor(drawing) }] : []),
