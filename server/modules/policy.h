@@ -5,24 +5,25 @@
 //
 //   isolation, fresh, sandbox, group_*, tiles, parameters, module_heap, workers
 //               how it is opened and hosted, from its next load on (isolation:
-//               0 auto, 1 process, 2 thread, as fc_isolation_mode_t). One server has
-//               modules of both hosts.
-//   timeout     ms, 0: none. Of a call, read when the call is admitted
+//               0 auto, 1 process, 2 thread, as fc_isolation_mode_t). One server may
+//               have modules in both kinds of hosts.
+//   timeout     the deadline of a call in ms, read when the call is admitted; 0: none
 //   versions    which files of NAME/VERSION/model.* are listed (versions.h)
 //   aliases     "ALIAS=VERSION,…": fc_module_policy_alias
-//   functions   "NAME,…": fc_module_policy_exposes. For clients, other functions do
-//               not exist; "": all do
-//   pin         it is never unloaded to make room, nor for being idle
-//   warm_up     before a new generation serves, each test call is made so often, or
-//               where there are none the example of each function that can be
-//               called; 0: nothing is called
-//   self_test   "auto": the calls of the sidecar's member "self_test", else of
-//               NAME.tests.jsonl beside the file (model.tests.jsonl for
-//               NAME/VERSION/model.*), if there are any; "off": none; else the path
-//               of such a file. A generation that fails one does not serve
-//   rollback_on_crash   true: when a new generation keeps crashing and the module
-//               before it, or a lower version, is still there, that one serves again,
-//               and the file is refused (rollback.h)
+//   functions   "NAME,…": the functions that exist for clients
+//               (fc_module_policy_exposes); "": all
+//   pin         true: it is never unloaded to make room, or because it is idle
+//   warm_up     how often each test call is made before a new generation serves. If
+//               there are no test calls, the example of each function that can be
+//               called is used; 0: nothing is called
+//   self_test   which test calls it has. "auto": those of the sidecar's member
+//               "self_test" or, if that is absent, of the file NAME.tests.jsonl beside
+//               the module (model.tests.jsonl for NAME/VERSION/model.*); "off": none;
+//               otherwise the path of such a file. A generation that fails a test call
+//               does not serve
+//   rollback_on_crash   true: if a new generation keeps crashing, the module before it,
+//               or a lower version, serves again if it is still there, and the file of
+//               the new generation is refused (rollback.h)
 //
 // If the configuration does not set warm_up or rollback_on_crash, the members "warm_up"
 // and "rollback" of the sidecar apply.
