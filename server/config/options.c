@@ -305,6 +305,7 @@ void fc_server_options_deinit(fc_server_options_t *options) {
 }
 
 // ---------------------------------------------------------------------------
+// The text of --help
 
 static fc_status_t put_option(const fc_option_t *option, fc_sink_t *sink,
                               fc_error_t *err) {

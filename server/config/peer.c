@@ -84,6 +84,7 @@ fc_peer_t fc_peer_share(const fc_peer_t *peer) {
 }
 
 // ---------------------------------------------------------------------------
+// Networks
 
 static bool parse_bits(fc_str_t text, unsigned limit, unsigned *out_bits) {
   unsigned bits = 0;

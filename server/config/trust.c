@@ -83,6 +83,7 @@ bool fc_sums_have(const fc_sums_t *sums, const char *sha256) {
 }
 
 // ---------------------------------------------------------------------------
+// The file of --trust, which may be read again
 
 void fc_trust_init(fc_trust_t *trust, const char *file) {
   *trust = (fc_trust_t){.file = file};

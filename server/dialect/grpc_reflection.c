@@ -187,6 +187,7 @@ static fc_status_t say(answer_t *answer, const asked_t *asked, fc_sink_t *sink,
 }
 
 // ---------------------------------------------------------------------------
+// Reading and answering a request
 
 static fc_status_t read_request(fc_str_t body, asked_t *out_asked) {
   fc_proto_t wire = fc_proto_begin(body);

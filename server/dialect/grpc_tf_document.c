@@ -122,6 +122,7 @@ static fc_status_t put_metadata(fc_str_t definition, fc_sink_t *sink,
 }
 
 // ---------------------------------------------------------------------------
+// Responses
 
 // The request must have metadata_field, and its only allowed value is 'signature_def',
 // as in TensorFlow Serving.

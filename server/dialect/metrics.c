@@ -159,8 +159,7 @@ struct function_row_t {
   fc_status_t (*put)(const function_row_t *row, const fc_labels_t *labels,
                      const fc_series_t *series, const text_t *out,
                      fc_error_t *err);
-  // The offset in fc_series_t of the number that put_number or put_us writes.
-  size_t offset;
+  size_t offset;  // in fc_series_t, of the number that `put` writes
 };
 
 static fc_status_t put_codes(const function_row_t *row,
@@ -521,8 +520,7 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   return fc_metrics_put(family->name, family->kind, &labels, value, sink, err);
 }
 
-// Writes the lines of a module in this pass. parts->pass counts finished passes, so it
-// is the index of the present one.
+// Writes the lines of a module in this pass, whose index is parts->pass.
 static fc_status_t put_module(fc_parts_t *parts,
                               const fc_generation_t *generation,
                               fc_sink_t *sink, fc_error_t *err) {

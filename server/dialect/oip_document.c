@@ -282,6 +282,7 @@ static fc_status_t open_index(const fc_server_t *server, fc_str_t body,
 }
 
 // ---------------------------------------------------------------------------
+// Choosing the document of a route
 
 static fc_status_t write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,

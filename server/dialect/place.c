@@ -316,6 +316,7 @@ static fc_status_t find_named(const fc_routes_t *routes,
 }
 
 // ---------------------------------------------------------------------------
+// Finding the place of a request
 
 static fc_status_t find_place(const fc_routes_t *routes,
                               const fc_request_t *request, char *buffer,

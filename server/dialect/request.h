@@ -15,7 +15,8 @@ typedef enum fc_method_t {
   FC_METHOD_POST,
   FC_METHOD_DELETE,
   FC_METHOD_PUT,
-  // A GET that is a call: in checks of query parameters.
+  // A GET that makes a call (exchange/source.h). Only checks of query parameters use
+  // this.
   FC_METHOD_SOURCE,
 } fc_method_t;
 

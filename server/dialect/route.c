@@ -66,6 +66,7 @@ uint8_t fc_route_scopes(const fc_routes_t *routes, fc_route_t route,
 }
 
 // ---------------------------------------------------------------------------
+// Matching paths
 
 bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size) {
   size_t size = 0;
@@ -247,6 +248,7 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
 }
 
 // ---------------------------------------------------------------------------
+// Finding routes and names
 
 // gRPC clients get the error for an unknown method in gRPC's form.
 static fc_status_t no_method(const fc_request_t *request, fc_route_t *out_route,

@@ -291,6 +291,7 @@ void fc_exchange_sent(fc_exchange_t *exchange);
 void fc_exchange_reset(fc_exchange_t *exchange);
 
 // ---------------------------------------------------------------------------
+// Clients, and events of the pool
 
 // Returns how many calls or connections one client may have: the value of the listener's
 // policy, or half of all connections, so that no client can take the place of all others.

@@ -101,7 +101,7 @@ static fc_status_t take(fc_exchange_t *x, const fc_request_t *call,
   return fc_exchange_append(x, fc_str_make(text, size), 0, err);
 }
 
-// An iteration by GET is counted as a call.
+// A GET for an iteration becomes a POST here, and counts as a call.
 fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
   if (FC_UNLIKELY(request->method == FC_METHOD_GET) && asks(x, request)) {

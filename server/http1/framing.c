@@ -352,6 +352,7 @@ fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
 }
 
 // ---------------------------------------------------------------------------
+// Chunked bodies
 
 static fc_status_t begin_chunk(fc_framing_t *framing, uint64_t body_max,
                                fc_error_t *err) {

@@ -149,6 +149,7 @@ void fc_http1_abandon(fc_http1_t *http1) {
 }
 
 // ---------------------------------------------------------------------------
+// The date, and answers without a connection
 
 fc_str_t fc_http1_date(fc_http1_t *http1) {
   struct timespec now;

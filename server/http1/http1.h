@@ -55,7 +55,7 @@ typedef struct fc_waits_t {
 
 #define FC_HTTP2_PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// HTTP/2, as connections use it (http2/).
+// The functions of HTTP/2 that connections call (http2/).
 typedef struct fc_http2_class_t {
   // Takes the connection over; `bytes` begin with the preface. HTTP/2 then handles the
   // stream's events and the time-outs, and sets fc_connection_t.http2. False: no memory.

@@ -99,9 +99,8 @@ static void receive_body(fc_http2_stream_t *s, const fc_head_t *head) {
   wait_for(s, FC_WAIT_BODY);
 }
 
-// Keeps bytes of a body that come before the head is admitted: at most the stream's
-// first window. The connection's window is opened nevertheless, so that other streams
-// go on.
+// Keeps bytes of a body that come before the head is admitted: one window at most. The
+// connection's window is opened, so that other streams go on.
 static void keep_body(fc_http2_stream_t *s, fc_str_t bytes) {
   const fc_owner_t owner = fc_exchange_owner(&s->exchange.asker.address);
   fc_error_t *error = &fc_http2_http1(s->connection)->error;
@@ -345,8 +344,7 @@ static void take_pieces(fc_http2_stream_t *s, const fc_exchange_t *x) {
   for (uint32_t i = 0; i < x->out.count; i++) s->left += x->out.pieces[i].size;
 }
 
-// Returns the text of the first piece. The lines of an error, or of a tail, are in one
-// piece.
+// Returns the first piece, which has all field lines of an error or a tail.
 static fc_str_t text_of(const fc_http2_stream_t *s) {
   const fc_piece_t *piece = &s->exchange.out.pieces[0];
   return fc_str_make(
@@ -440,8 +438,7 @@ void fc_http2_stream_sent(fc_http2_stream_t *s) {
     else fc_exchange_part_sent(&s->exchange);
     return;
   }
-  // The stream is reset next.
-  if (s->in_parts && s->part == FC_PART_CUT) return;
+  if (s->in_parts && s->part == FC_PART_CUT) return;  // a reset follows
   fc_exchange_sent(&s->exchange);
   discard(s);
 }

@@ -524,6 +524,7 @@ void fc_modules_follow(fc_modules_t *modules) {
 }
 
 // ---------------------------------------------------------------------------
+// Ending all acts
 
 void fc_acts_stop(fc_modules_t *modules) {
   fc_generations_t *generations = &modules->generations;

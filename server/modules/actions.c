@@ -249,6 +249,7 @@ static void remove_generation(fc_modules_t *modules,
 }
 
 // ---------------------------------------------------------------------------
+// Carrying out actions, and events of the pool
 
 // Reports that step.def has no row for the step and the event.
 static void complain(fc_modules_t *modules, fc_generation_t *generation,

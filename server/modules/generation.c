@@ -55,6 +55,7 @@ static fc_status_t find_place(fc_generations_t *generations,
 }
 
 // ---------------------------------------------------------------------------
+// Entering a generation
 
 fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  const char *kind,

@@ -324,6 +324,7 @@ void fc_modules_collect(fc_modules_t *modules) {
 }
 
 // ---------------------------------------------------------------------------
+// Start and end
 
 static void wake(void *context) {
   const fc_modules_t *modules = context;

@@ -24,7 +24,8 @@ typedef struct fc_modules_events_t {
   void (*on_opened)(void *context, fc_generation_t *generation);
   // Called when the module no longer holds open files. May be NULL.
   void (*on_closed)(void *context, fc_generation_t *generation);
-  // `from` serves the key of `to` until this returns; then `to` does. May be NULL.
+  // `to` is about to replace `from`, which serves their key until this returns. May be
+  // NULL.
   void (*on_replacing)(void *context, fc_generation_t *from,
                        fc_generation_t *to);
   // Every PATH was tried: each module can be called, is DESCRIBED or has failed.

@@ -148,6 +148,7 @@ void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
 }
 
 // ---------------------------------------------------------------------------
+// Rolling back
 
 static fc_status_t refuse(fc_modules_t *modules, fc_act_t *act,
                           const fc_generation_t *generation, fc_error_t *err) {

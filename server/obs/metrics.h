@@ -35,7 +35,7 @@ static inline void fc_metrics_answer(fc_metrics_t *metrics, int status) {
 }
 
 // ---------------------------------------------------------------------------
-// The text
+// Writing the text forms
 
 typedef enum fc_metric_kind_t {
   FC_METRIC_COUNTER,

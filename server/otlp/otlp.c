@@ -251,6 +251,7 @@ static void find_collector(fc_otlp_t *otlp) {
 }
 
 // ---------------------------------------------------------------------------
+// Documents, and what each turn does
 
 static bool has_document(const fc_otlp_t *otlp) {
   return fc_text_str(&otlp->document).size > 0;

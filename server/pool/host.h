@@ -175,8 +175,8 @@ typedef struct fc_host_class_t {
 
   // Functions of all hosts of one kind
 
-  // Notifies workers about the calls given to them since the last time. Batches are
-  // complete.
+  // Notifies workers about the calls given to them since the last time. No further
+  // calls may join the batches among these.
   void (*notify)(fc_hosts_t *hosts);
   // Takes calls that have ended, in the order in which each worker ended them, as far as
   // one turn allows. `awake`: called because a worker woke the loop.

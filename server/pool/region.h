@@ -36,7 +36,7 @@ typedef struct fc_dialect_worker_t {
   // Calls of this dialect run no function (order.h): decode reads the value of a PUT.
   bool orders;
   // Makes a turn of a call that answers in parts (turn.h); replaces decode and encode.
-  // NULL: no call of this dialect does.
+  // NULL: no call of this dialect answers in parts.
   fc_status_t (*turn)(struct fc_turn_t *turn, fc_error_t *err);
 } fc_dialect_worker_t;
 

@@ -472,6 +472,7 @@ const fc_stream_class_t fc_stream_tls = {.size = sizeof(fc_tls_stream_t),
                                          .close = close_tls};
 
 // ---------------------------------------------------------------------------
+// Data that the streams of a loop share
 
 static void do_nothing(uv_work_t *work) { (void)work; }
 
