@@ -103,9 +103,9 @@ uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
 // ---------------------------------------------------------------------------
 // Blocks in files, which worker processes may see. A process that was given a file may
-// keep it open. So a file has an audience, which are the processes that may ever be given
-// the file, and it is reused only for that audience: no process finds bytes there that
-// were not meant for its module. Files are kept with their content, and mapped, because
+// keep it open. So a file has an audience: the processes that may ever be given the file.
+// It is reused only for that audience, so no process finds bytes there that were not
+// meant for its module. Files are kept with their content, and mapped, because
 // fresh pages cost more than all copies of their bytes.
 
 #define FC_AUDIENCE_NONE 0u

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which the waiting calls of a module are made: calls of a higher priority
-// first; within a priority, callers in turn, so that many calls of one caller do not
-// delay others; of one caller, in the order of arrival, after calls that a host put back.
+// Decides in which order the waiting calls of a module are made. Calls of a higher
+// priority come first. Within a priority callers take turns, so that many calls of one
+// caller do not delay others. The calls of one caller are made in the order of their
+// arrival, after calls that a host has put back.
+//
 // The waiting calls of one caller, priority and module are a flow. The expected cost of a
 // call is charged to its flow, so turns are fair in time (similar to surplus round
 // robin). Everything is linked through the jobs: nothing is allocated. The time of a

@@ -2,10 +2,10 @@
 //
 // Shared by the parts of the process host:
 //   process_host.c     the processes of one generation, and their timer
-//   process_hosts.c    those of all generations, in each turn of the loop
+//   process_hosts.c    the processes of all generations, in each turn of the loop
 //   process_child.c    one process, from its start until it is closed
 //   process_nursery.c  the work of the nursery's thread for it
-//   process_give.c, process_take.c  calls on their way there and back
+//   process_give.c, process_take.c  giving calls to it, and taking them back
 //   process_files.c    bodies and answers in files
 //   process_carry.c    the state that a turn of a call leaves for the next one
 //   process_time.c     deadlines, calls taken back, processes that use too much memory
