@@ -68,7 +68,7 @@ typedef struct fc_loop_t {
   uv_poll_t watch_poll;
   // Runs from a change of files until the PATHs are listed.
   uv_timer_t watch_settle;
-  uv_timer_t watch_timer;    // --watch-interval
+  uv_timer_t watch_timer;  // --watch-interval
   // Settings with which modules are loaded, such as vm.state.
   fc_setting_t settings[2];
   fc_blocks_t *blocks;

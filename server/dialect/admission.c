@@ -70,7 +70,7 @@ static fc_status_t read_grpc_timeout(fc_str_t text, uint64_t *out_ms,
                                      fc_error_t *err) {
   static const struct {
     char unit;
-    uint32_t ms;  // milliseconds in one unit, or
+    uint32_t ms;       // milliseconds in one unit, or
     uint32_t of_a_ms;  // units in one millisecond
   } kUnits[] = {{'H', 3600000, 1}, {'M', 60000, 1}, {'S', 1000, 1},
                 {'m', 1, 1},       {'u', 1, 1000},  {'n', 1, 1000000}};

@@ -65,9 +65,9 @@ typedef struct fc_server_t {
   fc_sessions_t *sessions;
   fc_blocks_t *blocks;
   fc_log_t *log;
-  const fc_groups_t *groups;  // which limits of modules the system can enforce
-  fc_jail_facts_t *jail;           // which parts of the jail the kernel has
-  const fc_tls_counts_t *tls;      // NULL: nothing is counted
+  const fc_groups_t *groups;   // which limits of modules the system can enforce
+  fc_jail_facts_t *jail;       // which parts of the jail the kernel has
+  const fc_tls_counts_t *tls;  // NULL: nothing is counted
   const fc_http2_counts_t *http2;  // NULL: nothing is counted
   fc_certificates_t certificates;
   fc_refused_file_t refused[FC_REREAD_COUNT];
@@ -79,15 +79,15 @@ typedef struct fc_server_t {
   fc_error_t error;     // for rare errors: clearing one on the stack costs time
   uint64_t started_ns;  // on fc_clock_ns' clock
   uint64_t started_unix_ns;  // the same moment, since 1970
-  uint64_t instance;  // a random number of this run
+  uint64_t instance;         // a random number of this run
   uint64_t id_state;         // request ids and ids of traces are made from this
   fc_owners_t client_calls;  // by client
   fc_owners_t client_connections;  // by address or user
   fc_guesses_t *guesses;           // NULL: nobody has sent a wrong token
-  uint32_t connections;  // that are open now
+  uint32_t connections;            // that are open now
   uint32_t streams;  // of HTTP/2, without the first one of each connection
-  uint64_t connections_refused;  // memory, or room in the kernel, was short
-  uint32_t connection_max;  // the most that may be open
+  uint64_t connections_refused;   // memory, or room in the kernel, was short
+  uint32_t connection_max;        // the most that may be open
   struct fc_watcher_t *watchers;  // requests that wait for a change (watcher.c)
   fc_ready_facts_t watched;  // at the time when the watchers were told last
   uint32_t draft_count;
@@ -130,12 +130,12 @@ typedef struct fc_sequence_t {
 // The head of the answer to a request that is no call.
 typedef struct fc_document_t {
   fc_str_t content_type;
-  fc_str_t digest;     // the entity tag without its quotes; "" if it has none
-  bool weak_digest;    // the document says more than the digest covers
-  bool not_modified;   // 304: nothing is written
-  bool unavailable;    // 503: the document says why
-  bool created;        // 201
-  bool is_page;  // a page for browsers: the head limits what it may load
+  fc_str_t digest;    // the entity tag without its quotes; "" if it has none
+  bool weak_digest;   // the document says more than the digest covers
+  bool not_modified;  // 304: nothing is written
+  bool unavailable;   // 503: the document says why
+  bool created;       // 201
+  bool is_page;       // a page for browsers: the head limits what it may load
   // Nothing is written now: `tell` writes the state and each change.
   bool watches;
   bool watches_known;  // of a request that watches: what it watches exists

@@ -38,7 +38,7 @@ typedef struct fc_request_t {
   fc_str_t path;       // of the target, still percent-encoded; "*" is possible
   fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
-  bool has_trailers;  // the answer may have fields after its body
+  bool has_trailers;                // the answer may have fields after its body
   // The bytes of the body received so far, if its beginning names the model
   // (FC_ROUTE_PEEK).
   fc_str_t begin;

@@ -76,7 +76,7 @@ typedef struct fc_place_t {
   uint32_t module;    // index of its generation; FC_ROUTE_NO_INDEX: none
   uint32_t function;  // index in the module's listing
   bool may_profile;  // the client may profile calls; set for FC_ROUTE_INFO only
-  bool peeks;  // the model is not known yet: more of the body is needed
+  bool peeks;        // the model is not known yet: more of the body is needed
   // For FC_ROUTE_STATE: whether only this client may name a session that it makes; the
   // client; the sessions that end with the connection; and the session that the path
   // names, or NULL.

@@ -41,22 +41,22 @@ typedef struct fc_answer_t {
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
-  fc_str_t allow;        // "" if none
-  fc_str_t code;  // of an error, for the head; "": the head does not name it
-  uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
-  fc_coding_t coding;    // of the body
-  bool is_page;  // a page for browsers: the head limits what it may load
+  fc_str_t allow;  // "" if none
+  fc_str_t code;   // of an error, for the head; "": the head does not name it
+  uint64_t document;   // bytes of JSON before raw bytes, 0: no raw bytes
+  fc_coding_t coding;  // of the body
+  bool is_page;        // a page for browsers: the head limits what it may load
   uint32_t retry_after;  // seconds, 0: none
   fc_str_t origin;       // of the page that may read the answer; "": none
   bool by_origin;        // a request with another Origin may get another answer
   bool is_preflight;     // the head says what the page may request
   bool no_store;         // no cache may store the answer
-  const fc_trace_t *trace;      // of the request, NULL: none
+  const fc_trace_t *trace;  // of the request, NULL: none
   // The session whose id is in the head; NULL: none.
   const fc_session_t *session;
-  const uint64_t *spent_ns;     // FC_STAGE_COUNT times for the head; NULL: none
-  const fc_batched_t *batch;    // written after these times; NULL: none
-  bool is_last;                 // the connection should close after this answer
+  const uint64_t *spent_ns;   // FC_STAGE_COUNT times for the head; NULL: none
+  const fc_batched_t *batch;  // written after these times; NULL: none
+  bool is_last;               // the connection should close after this answer
   // For gRPC (request.has_trailers). `tail` has field lines that follow the body; static
   // text. `is_tail`: there is no body, and the bytes of the answer are such lines.
   fc_str_t tail;
@@ -124,7 +124,7 @@ typedef struct fc_asker_t {
   fc_peer_t address;  // the other end of the stream, zero if it has none
   // The client of the request: `address`, or the client that a trusted proxy names.
   fc_peer_t peer;
-  fc_known_user_t user;           // who is at the other end of a Unix socket
+  fc_known_user_t user;  // who is at the other end of a Unix socket
   fc_session_t **bound;  // the first session that ends with the connection
   // The priorities that the request may choose from.
   fc_priorities_t priorities;
@@ -138,10 +138,10 @@ typedef struct fc_asked_t {
   const char *method_name;  // NULL until a head is read
   // The body is needed: for a call, an act, or a POST for a document.
   bool is_call;
-  bool is_asking;           // a POST for a document
-  bool is_preflight;        // a browser asks what a page may request
-  bool is_source;           // an iteration by GET (exchange/source.h)
-  bool is_stream;  // its body is a stream of messages (FC_ROUTE_STREAM)
+  bool is_asking;     // a POST for a document
+  bool is_preflight;  // a browser asks what a page may request
+  bool is_source;     // an iteration by GET (exchange/source.h)
+  bool is_stream;     // its body is a stream of messages (FC_ROUTE_STREAM)
   // The request is one message of a stream. Its answer is one, too, even an error.
   bool is_message;
   // The client asks again after the iteration's end: it is told to stop.

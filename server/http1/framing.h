@@ -16,7 +16,7 @@
 // A zeroed struct is ready for a message.
 typedef struct fc_framing_t {
   uint8_t state;
-  uint8_t name_size;    // bytes of `name`, the trailer's name gathered so far
+  uint8_t name_size;  // bytes of `name`, the trailer's name gathered so far
   // In lower case, cut one byte after the longest forbidden name.
   char name[18];
   uint32_t line_size;   // bytes of the part being scanned

@@ -45,8 +45,8 @@ struct fc_http2_stream_t {
   int32_t id;
   uint8_t state;  // fc_http2_state_t
   bool is_ready;
-  bool ended;          // the client sends no more of the request
-  bool has_body;       // the request goes on after its head
+  bool ended;     // the client sends no more of the request
+  bool has_body;  // the request goes on after its head
   // Fc_code_t of the error with which the head is refused; 0: none.
   uint8_t refusal;
   uint32_t head_size;  // size of the decoded head without the path, bytes
@@ -103,7 +103,7 @@ struct fc_http2_connection_t {
   bool over;        // no further request is read
   uint8_t *rest;  // FC_HTTP2_OUT bytes; NULL: the stream below takes everything
   uint8_t *to;  // the buffer to which frames are written: `rest`, or the loop's
-  size_t size;      // the bytes of frames in the buffer
+  size_t size;  // the bytes of frames in the buffer
   // While there is `rest`: the bytes given to the stream that `write_pace` counts.
   uint64_t written;
   fc_pace_t write_pace;

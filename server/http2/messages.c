@@ -13,9 +13,8 @@
 #include "http2/connection.h"
 #include "marshal/message.h"
 
-#define CALLS 32u  // the most calls of a stream at a time
-#define PACKED \
-  4096u  // the most bytes that are inflated to find a message's id
+#define CALLS 32u     // the most calls of a stream at a time
+#define PACKED 4096u  // the most bytes that are inflated to find a message's id
 
 typedef enum call_state_t {
   CALL_HEAD,  // needs the beginning of the message, to admit the call
@@ -53,7 +52,7 @@ struct fc_http2_messages_t {
   uint32_t count;      // of calls
   uint32_t confirmed;  // bytes in s->body that are already confirmed
   bool sending;
-  bool over;        // the end of the stream was submitted
+  bool over;  // the end of the stream was submitted
   // The stream ends with this error after its calls; 0: it goes on.
   fc_code_t code;
   const char *why;  // static

@@ -203,8 +203,7 @@ fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
   while (asked && fc_listener_at(options, count, &item, &said)) count++;
   all->rows = fc_alloc_array(all->allocator,
                              // One endpoint more, for the user's own socket.
-                             (size_t)count + passed + 1,
-                             sizeof *all->rows);
+                             (size_t)count + passed + 1, sizeof *all->rows);
   if (!all->rows) return fc_fail_memory(err);
   for (uint32_t i = 0; i < passed; i++) {
     FC_TRY(adopt_endpoint(next_endpoint(all), FC_PASSED_FIRST + (int)i, err));

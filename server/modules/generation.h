@@ -74,7 +74,7 @@ typedef struct fc_generation_loading_t {
 typedef struct fc_generation_fallback_t {
   // The module that served the key before and may serve it again; NULL: none.
   fc_module_t *module;
-  uint64_t mark;        // of the file of `module`, as in fc_listed_t
+  uint64_t mark;  // of the file of `module`, as in fc_listed_t
   uint64_t size;
   bool in_process;  // where `module` ran
   bool goes_back;   // rolls back, to `module` or a lower version, if it crashes

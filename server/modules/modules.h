@@ -47,7 +47,7 @@ typedef struct fc_modules_options_t {
   // A module that is not requested for this time is unloaded, unless it is in use or
   // pinned, or its file is gone (may_go in demand.c); 0: never.
   uint64_t idle_ms;
-  uint32_t series;     // functions with series of their own (counts.h)
+  uint32_t series;  // functions with series of their own (counts.h)
   // The directory that keeps decisions (--state-dir); "": none.
   fc_str_t state_dir;
   const fc_module_policies_t *policies;  // the options of single modules

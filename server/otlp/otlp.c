@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define BATCH 64      // the most requests of a document
+#define BATCH 64  // the most requests of a document
 // How often smaller documents are sent, and time-outs are checked.
 #define TICK_MS 1000
 // How long an address has to accept, and then to answer.

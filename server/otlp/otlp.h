@@ -37,11 +37,11 @@ typedef struct fc_otlp_t {
   uint64_t span_count;  // of the document
   uint32_t attempts;    // failed attempts to send this document
   uint64_t due_ms;  // the time until which the collector must accept, or answer
-  uint64_t retry_ms;    // nothing is sent before this time
+  uint64_t retry_ms;  // nothing is sent before this time
   // Attempts fail, and this was logged; false after a success or a drain.
   bool failing;
-  bool writing;         // libuv has the document and `write`
-  bool reused;          // a document was answered on this connection
+  bool writing;     // libuv has the document and `write`
+  bool reused;      // a document was answered on this connection
   bool ending;      // the server drains: all spans are sent as soon as possible
   uint64_t end_ms;  // the server's end waits for spans until this time at most
   char head[768];

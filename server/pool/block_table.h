@@ -39,8 +39,8 @@ typedef struct fc_block_entry_t {
   uint32_t file_next, file_before;  // links all blocks that lie in files
   // Who may see the block; FC_AUDIENCE_NONE: no worker process.
   uint64_t audience;
-  uint64_t serial;    // of `file`
-  uint64_t kept_ns;   // when the file was last given back
+  uint64_t serial;   // of `file`
+  uint64_t kept_ns;  // when the file was last given back
   uint8_t class_;
 } fc_block_entry_t;
 
@@ -55,14 +55,14 @@ struct fc_blocks_t {
   fc_owners_t owners;
   bool fixed;  // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[FC_BLOCK_CLASSES];  // kept blocks, last in first out
-  _Atomic uint32_t dying;        // blocks that fc_blocks_release must release
+  _Atomic uint32_t dying;  // blocks that fc_blocks_release must release
   // Blocks that fc_blocks_release_file must release.
   _Atomic uint32_t dying_files;
-  _Atomic uint32_t files;        // blocks whose file is mapped
-  uint32_t kept_files;           // kept blocks in files, last in first out
-  uint32_t all_files;            // blocks in files, used or not
-  uint64_t serials;              // files ever made
-  uint64_t audiences;            // audiences ever made
+  _Atomic uint32_t files;  // blocks whose file is mapped
+  uint32_t kept_files;     // kept blocks in files, last in first out
+  uint32_t all_files;      // blocks in files, used or not
+  uint64_t serials;        // files ever made
+  uint64_t audiences;      // audiences ever made
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;  // indices ever handed out

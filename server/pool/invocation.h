@@ -39,7 +39,7 @@ typedef struct fc_invocation_t {
   uint8_t body_coding;    // fc_coding_t of the body
   uint8_t answer_coding;  // fc_coding_t that the answer may have
   uint8_t parts;  // fc_part_form_t (turn.h); 0: the answer is not in parts
-  uint8_t rows;           // FC_ROWS_*
+  uint8_t rows;   // FC_ROWS_*
   // The number of turns that still have one step each (turn.h).
   uint8_t singles;
   uint64_t body_max;  // most bytes that the body may become when decompressed

@@ -58,7 +58,7 @@ typedef struct fc_job_t {
   struct fc_job_t *flow_previous;
   fc_flow_head_t flow;  // used while the job is the first of its flow
   // Members of the host
-  uint8_t attempts;    // how many processes crashed before they began the call
+  uint8_t attempts;  // how many processes crashed before they began the call
   bool alone;  // the call was in a batch that failed, so it joins no other
   uint32_t looked_up;  // fc_blame_t.changes at the last look-up, 0: none yet
   // The slot that holds the call in the thread host; FC_SLOT_NONE: none.

@@ -16,7 +16,7 @@ typedef struct fc_meter_t {
   fc_blocks_t *blocks;
   size_t held;       // bytes allocated and not released
   uint64_t charged;  // the part of `held` that counts as in use
-  bool refused;  // an allocation failed at the limit; reset by the caller
+  bool refused;      // an allocation failed at the limit; reset by the caller
 } fc_meter_t;
 
 // `blocks` is borrowed.

@@ -22,7 +22,7 @@ typedef struct fc_child_t fc_child_t;
 typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
-  FC_CAUSE_BATCH,    // its batch takes too long
+  FC_CAUSE_BATCH,  // its batch takes too long
   // Nobody waits for its call, and other calls wait for a worker.
   FC_CAUSE_DROPPED,
   // It wrote something to the shared memory that no honest worker writes.
@@ -34,7 +34,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
   // It had no call for long, and the module has another process.
   FC_CAUSE_SPARE,
-  FC_CAUSE_USED,   // it has made its one call (--fresh=call)
+  FC_CAUSE_USED,  // it has made its one call (--fresh=call)
   // A call found no memory: memory may be lost for later calls, too.
   FC_CAUSE_MEMORY,
   FC_CAUSE_TIME,  // ended by the kernel: it had used up --worker-cpu-time
@@ -63,13 +63,13 @@ typedef struct fc_held_t {
   uint64_t left_ns;
   bool late;          // its deadline has passed
   fc_owner_t caller;  // of a call that nobody waits for
-  uint32_t tray;  // for the answer; FC_RING_TRAYS: none, or not any more
+  uint32_t tray;      // for the answer; FC_RING_TRAYS: none, or not any more
   // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
   uint32_t body;
   uint32_t body_offset;
   // Of the call's session; NULL: none, or the job has taken it.
   fc_claim_t *claim;
-  bool taken;         // the desk was read
+  bool taken;  // the desk was read
 } fc_held_t;
 
 // The newest call of a child, while its body is copied into the ring.
@@ -131,12 +131,12 @@ typedef struct fc_filled_t {
 // owns this struct from the order `birth` until the reply about the end, and from the
 // order `burial` until that is done; otherwise the loop owns it.
 typedef struct fc_cradle_t {
-  fc_order_t birth;   // reply: there is a process, or `error` says why not
+  fc_order_t birth;  // reply: there is a process, or `error` says why not
   // The nursery replies unasked: `output` has lines for the log.
   fc_order_t said;
-  fc_order_t end;     // the nursery replies unasked: the process has ended
+  fc_order_t end;    // the nursery replies unasked: the process has ended
   fc_order_t heavy;  // the nursery replies unasked: it takes much shared memory
-  fc_order_t scrub;   // empties the areas of a slot (`scrubbed`)
+  fc_order_t scrub;  // empties the areas of a slot (`scrubbed`)
   fc_order_t burial;  // empties the ring and closes the files
   // In the nursery's list of processes that it measures.
   struct fc_child_t *next;
@@ -168,9 +168,9 @@ struct fc_child_t {
   fc_cradle_t cradle;
   uv_poll_t bell_poll;
   bool serving;
-  bool ended;        // as `end` says; answers that it left may still be copied
-  bool notified;     // false: it was given calls that it was not notified of
-  bool asleep;       // the loop waits for the eventfd of the process
+  bool ended;     // as `end` says; answers that it left may still be copied
+  bool notified;  // false: it was given calls that it was not notified of
+  bool asleep;    // the loop waits for the eventfd of the process
   // A call found no memory: the process gets no more calls and is ended.
   bool spent;
   bool unreachable;  // it has closed the socket for files, or does not read it

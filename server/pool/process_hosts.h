@@ -62,9 +62,9 @@ struct fc_process_host_t {
   uint8_t sandbox;   // fc_sandbox_t
   fc_host_group_t group;
   fc_output_rate_t rate;  // of the output of its processes; used by the nursery
-  uint64_t load_ns;   // from start to serving, if few load (fc_child_load_ns)
-  uint64_t took_ns;   // from start to serving, of the newest process that serves
-  uint64_t spent_ns;  // when a process was last found to be spent; 0: never
+  uint64_t load_ns;  // from start to serving, if few load (fc_child_load_ns)
+  uint64_t took_ns;  // from start to serving, of the newest process that serves
+  uint64_t spent_ns;     // when a process was last found to be spent; 0: never
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;

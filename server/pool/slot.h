@@ -22,8 +22,8 @@
 
 // How a call with batchable rows was computed. Zeroed: the call has no such rows.
 typedef struct fc_batched_t {
-  uint32_t calls;     // calls in the batch; 1: the call was computed alone
-  uint32_t rows;      // rows of all these calls
+  uint32_t calls;  // calls in the batch; 1: the call was computed alone
+  uint32_t rows;   // rows of all these calls
   // Rows that were computed: more than `rows` if padding was added.
   uint32_t computed;
   // 1: computed alone, the call had another result (together.h).
@@ -106,7 +106,7 @@ typedef struct fc_slot_t {
   uint32_t mate;
   // For the answer; FC_BLOCK_NONE: the worker takes a block.
   uint32_t answer_block;
-  uint32_t carry_block;   // for the state that a turn leaves for the next one
+  uint32_t carry_block;  // for the state that a turn leaves for the next one
   // Not zero: nobody waits for the answer any more. A worker that has not begun the call
   // drops it; while the call runs, its module checks the word.
   _Atomic uint32_t cancel;

@@ -14,9 +14,9 @@ typedef struct fc_thread_hosts_t {
   fc_hosts_t base;
   fc_region_t region;
   fc_threads_t threads;
-  fc_helpers_t *helpers;      // of --tiles; NULL: none
+  fc_helpers_t *helpers;   // of --tiles; NULL: none
   fc_store_desk_t *desks;  // of each slot; NULL: no session has had a call yet
-  fc_worker_t inline_worker;  // the worker that the loop itself is
+  fc_worker_t inline_worker;      // the worker that the loop itself is
   struct fc_thread_held_t *held;  // the data of each slot's call
   uint32_t *free_slots;           // a stack of the free slots
   uint32_t free_count;
@@ -39,8 +39,8 @@ typedef struct fc_thread_host_t {
   // The most calls that run at once; 0: as many as there are threads.
   uint32_t most;
   bool native;    // it runs machine code, so a thread in it cannot be stopped
-  bool apart;  // its calls may loop for ever, so they are not batched
-  uint64_t lost;     // threads lost in its calls, ever
+  bool apart;     // its calls may loop for ever, so they are not batched
+  uint64_t lost;  // threads lost in its calls, ever
   uint32_t missing;  // threads lost in its calls that have not come back
   uint32_t mates;    // the part of fc_thread_hosts_t.mates that are its calls
   fc_job_t loading;  // makes the first instance

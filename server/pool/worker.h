@@ -28,10 +28,10 @@ typedef struct fc_worker_t {
   fc_spin_t spin;
   fc_tiles_t tiles;       // of this call
   fc_profile_t *profile;  // of the last profiled call; NULL: there was none
-  uint32_t budget_ns;  // of the next call, which is an attempt; 0: no budget
-  fc_budget_t budget;  // of this call
-  fc_store_t *store;   // for calls of sessions; NULL: there was none yet
-  uint64_t slab;       // serial of the slab that the worker has open
+  uint32_t budget_ns;     // of the next call, which is an attempt; 0: no budget
+  fc_budget_t budget;     // of this call
+  fc_store_t *store;      // for calls of sessions; NULL: there was none yet
+  uint64_t slab;          // serial of the slab that the worker has open
   struct fc_seats_t *seats;  // together.c; NULL: there was no batch yet
 } fc_worker_t;
 

@@ -82,7 +82,7 @@ struct fc_session_t {
   uint64_t budget;  // of the running call, bytes
   // The part of `budget` that copies of shared values may take.
   uint64_t copies;
-  uint32_t laid;    // the number of values when the desk was laid
+  uint32_t laid;  // the number of values when the desk was laid
   fc_kept_t *values;
   uint32_t count, capacity;
   // Name of the function whose call lost the session.
@@ -94,7 +94,7 @@ typedef struct fc_sessions_t {
   fc_allocator_t allocator;
   fc_session_limits_t limits;
   const fc_claim_class_t *claims;  // fc_session_claims
-  fc_nursery_t *nursery;  // NULL: memory is given back at once (tests)
+  fc_nursery_t *nursery;           // NULL: memory is given back at once (tests)
   // Releases the hold on a generation. Called once for each session.
   void (*let_go)(void *context, void *module);
   // Was the generation replaced? Then its sessions end after drain_ns, or at once if

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-#define TURN 64        // accepted in a row, before other events are handled
+#define TURN 64  // accepted in a row, before other events are handled
 // The pause before the next try, if descriptors are short.
 #define RETRY_MS 100u
 

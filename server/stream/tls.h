@@ -21,8 +21,8 @@
 typedef struct fc_tls_files_t {
   // PEM; the certificates that lead to its authority follow it.
   const char *certificate;
-  const char *key;          // PEM
-  const char *client_ca;    // PEM; "": clients need no certificate
+  const char *key;        // PEM
+  const char *client_ca;  // PEM; "": clients need no certificate
 } fc_tls_files_t;
 
 typedef struct fc_tls_keys_t fc_tls_keys_t;
