@@ -195,9 +195,8 @@ void fc_http2_stream_send(fc_http2_stream_t *s, const fc_exchange_t *x);
 // Confirms bytes of the body: the client may send as many further bytes.
 void fc_http2_stream_consume(fc_http2_stream_t *s, size_t size);
 // Opens the stream's window for a body of `length` bytes; 0: the length is not known.
-// Counts a request, unless it is the connection's only one. False: there are too many.
 void fc_http2_stream_open_window(const fc_http2_stream_t *s, uint64_t length);
-// Counts a request beyond the first one of its connection; false, if there are too many.
+// Counts a request, unless it is the connection's only one. False: there are too many.
 bool fc_http2_count(const fc_http2_connection_t *h,
                     fc_owner_count_t *out_count);
 void fc_http2_uncount(const fc_http2_connection_t *h, fc_owner_count_t *count);

@@ -13,8 +13,9 @@
 #include "http2/connection.h"
 #include "marshal/message.h"
 
-#define CALLS 32u     // the most calls of a stream at a time
-#define PACKED 4096u  // the most bytes that are inflated to find a message's id
+#define CALLS 32u  // the most calls of a stream at a time
+#define PACKED \
+  4096u  // bytes of a compressed message that are inflated to find its id
 
 typedef enum call_state_t {
   CALL_HEAD,  // needs the beginning of the message, to admit the call
@@ -46,8 +47,7 @@ struct fc_http2_messages_t {
   call_t *first;
   call_t *last;
   call_t *
-      // The call whose message is received; NULL: the bytes are not needed.
-      receiving;
+      receiving;  // the call whose message comes; NULL: its bytes are not needed
   uint64_t left;       // bytes of the message that are still to be used
   uint32_t count;      // of calls
   uint32_t confirmed;  // bytes in s->body that are already confirmed
