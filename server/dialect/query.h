@@ -16,8 +16,8 @@ fc_status_t fc_query_document(const fc_request_t *request,
                               fc_document_t *out_document, fc_error_t *err);
 
 // Checks If-Match and If-None-Match against a digest (RFC 9110 13.1). If a field comes
-// twice, the first counts. FC_CODE_PRECONDITION_FAILED: a precondition does not hold. But
-// If-None-Match of a GET or HEAD does not fail: *out_not_modified is set instead.
+// twice, the first counts. FC_CODE_PRECONDITION_FAILED: a precondition does not hold.
+// Only If-None-Match of a GET or HEAD never fails: *out_not_modified is set instead.
 // FC_CODE_NOT_READY: the digest is needed and is "", which means that it is not known
 // yet.
 fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,

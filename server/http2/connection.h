@@ -47,7 +47,7 @@ struct fc_http2_stream_t {
   bool is_ready;
   bool ended;     // the client sends no more of the request
   bool has_body;  // the request goes on after its head
-  // Fc_code_t of the error with which the head is refused; 0: none.
+  // The fc_code_t with which the head is refused; 0: the head is not refused.
   uint8_t refusal;
   uint32_t head_size;  // size of the decoded head without the path, bytes
   uint32_t fields;

@@ -7,7 +7,6 @@
 // Bytes that cannot be used yet are kept, and confirmed only when they are used. So the
 // client's window stops a client that has CALLS calls, or whose message waits for its
 // module.
-// up by its window.
 #include <stddef.h>
 
 #include "http2/connection.h"
