@@ -59,8 +59,8 @@ static parameters_t parameters_of(const uint8_t *bytes) {
   return parameters;
 }
 
+// ---------------------------------------------------------------------------
 // Decoding and encoding, on a worker
-// The worker
 
 static bool is_packed(uint8_t form) { return form >= FORM_NPY; }
 

@@ -115,6 +115,7 @@ function readout(node, textAt, rest) {
   return line;
 }
 
+// ---------------------------------------------------------------------------
 // Ways to show a tensor. Each is {text, fits(tensor), show(tensor), first(tensor)}. The
 // way that is shown at first is the first one for which both `fits` and `first` are
 // true.
