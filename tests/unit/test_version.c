@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header a caller compiles with and the library it links say one version.
+// The header that a caller is compiled with and the library that it is linked with have
+// the same version.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

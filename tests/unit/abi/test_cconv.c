@@ -82,9 +82,9 @@ static void faults_have_a_place(void **state) {
   assert_int_equal(err.byte_offset, 2);
 }
 
-// The grammar as a table: state x letter -> next state. A letter is counted as
-// an argument in ARGUMENTS (also the C that opens a span) and as a result in
-// RESULTS, unless it is v.
+// The grammar as a table: state x letter -> next state. A letter, unless it is v, is
+// counted as an argument in ARGUMENTS (also the C that opens a span) and as a result in
+// RESULTS.
 enum { START, ARGUMENTS, SPAN, RESULTS, BAD };
 static const char kLetters[] = "0viIfFrCD_";
 static const uint8_t kNext[4][10] = {

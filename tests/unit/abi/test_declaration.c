@@ -7,8 +7,8 @@
 
 #include "abi/declaration.h"
 
-// Declarations as iree-compile writes them, the calling convention beside
-// them, and the one-line text of the signature.
+// Declarations as iree-compile writes them, each with its calling convention and the
+// one-line text of its signature.
 static const struct {
   const char *name;
   const char *cconv;
@@ -139,7 +139,7 @@ static void declarations_become_signatures(void **state) {
   fc_builder_destroy(b);
 }
 
-// A declaration is believed only when it fits the calling convention.
+// A declaration is used only if it agrees with the calling convention.
 static const struct {
   const char *name;
   const char *cconv;  // NULL: none to compare with
@@ -203,8 +203,8 @@ static void everything_else_is_just_text(void **state) {
   fc_builder_destroy(b);
 }
 
-// Prints a signature back as a declaration. The types a declaration can have
-// print as MLIR spells them.
+// Prints a signature as a declaration. The types that a declaration can have are
+// printed in MLIR's spelling.
 static void print_declaration(const fc_signature_t *s, fc_sink_t *sink) {
   assert_int_equal(fc_sink_put(sink, FC_STR("sync func @"), NULL), FC_OK);
   assert_int_equal(fc_sink_put(sink, fc_signature_text(s, s->name), NULL),
@@ -234,8 +234,8 @@ static uint64_t next_random(uint64_t *seed) {
   return *seed;
 }
 
-// Random declarations, made here together with the convention that fits. Each
-// parses, prints back to itself, and is refused when one register differs.
+// Random declarations with a calling convention that fits. Each is parsed, printed back
+// to the same text, and refused when one register of the convention is changed.
 static void random_declarations_print_back(void **state) {
   (void)state;
   static const struct {
@@ -306,8 +306,8 @@ static void random_declarations_print_back(void **state) {
   fc_builder_destroy(b);
 }
 
-// A declaration that is cut anywhere, or has any byte changed, becomes a
-// signature or is just text.
+// A declaration that is cut anywhere, or in which one byte is changed, becomes a
+// signature or remains plain text.
 static void cut_and_changed_declarations_are_survived(void **state) {
   (void)state;
   fc_builder_t *b = fc_builder_create(fc_allocator_system());

@@ -5,8 +5,8 @@
 
 #include "farcall/type.h"
 
-// HAL words as IREE's hal/buffer_view.h has them, sizes as MLIR lays elements
-// out in a memref.
+// HAL words as in IREE's hal/buffer_view.h, and sizes as MLIR lays out elements in a
+// memref.
 static const struct {
   const char *name;
   uint32_t hal_word;
@@ -121,12 +121,12 @@ static void other_names_are_read(void **state) {
     assert_string_equal(fc_dtype_info(found)->text, named[i].text);
   }
   fc_test_row(NULL);
-  // None of these names is MLIR's, and fc_dtype_find reads no others.
+  // MLIR uses none of these names, and fc_dtype_find reads only MLIR's.
   assert_int_equal(fc_dtype_find(FC_STR("float32")), FC_DTYPE_NONE);
 }
 
-// The floats of MLIR but those of which LLVM has registers of their own (f80, f128) and
-// tf32, which has no bytes. What numbers they are: numbers/narrow.
+// MLIR's floats, without f80 and f128, which LLVM keeps in registers of their own, and
+// without tf32, which has no bytes. Their values are tested by numbers/narrow.
 static void floats_of_every_kind_are_read(void **state) {
   (void)state;
   static const struct {

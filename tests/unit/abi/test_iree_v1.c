@@ -146,7 +146,7 @@ static void vectors_read_print_and_write_back(void **state) {
   }
 }
 
-// Spellings that read but are written another way.
+// Spellings that are read, but are written in another way.
 static const vector_row_t lenient[] = {
     {"no version", "{\"a\":[],\"r\":[]}", "() -> ()", 0, 0},
     {"other members", "{\"x\":{\"y\":[1]},\"r\":[],\"a\":[],\"v\":2}",
@@ -177,8 +177,8 @@ typedef struct inline_row_t {
   bool inlined;
 } inline_row_t;
 
-// One compound record: its children are the raw results, unless the function
-// returns one value and the record has another number of children.
+// One compound record. Its children are the raw results, unless the function returns
+// one value and the number of children is not one.
 static const inline_row_t inlinings[] = {
     {"children are the results", "[\"stuple\",\"i32\",\"f32\"]", 2, true, true},
     {"one list is the result", "[\"stuple\",\"i32\",\"f32\"]", 1, true, false},
@@ -312,8 +312,8 @@ static void counts_must_agree(void **state) {
   assert_int_equal(err.byte_offset, 5);
 }
 
-// What other sources have and V1 does not. Each is read from canonical JSON, and what is
-// written reads back as the same text.
+// Types that other sources have, but not V1. Each is read from canonical JSON; the
+// record that is written for it is read back as the same text.
 static const struct {
   const char *name;
   const char *type;

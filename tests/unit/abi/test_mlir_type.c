@@ -6,8 +6,8 @@
 
 #include "abi/mlir_type.h"
 
-// For each type: the kind of node, the one-line text of the tree, and why it
-// cannot be passed through the C interface ("" when it can).
+// For each type: the kind of its node, the one-line text of its tree, and why it cannot
+// be passed through the C interface ("": it can).
 static const struct {
   const char *name;
   int kind;
@@ -218,7 +218,8 @@ static void types_become_nodes(void **state) {
   fc_builder_destroy(b);
 }
 
-// Of each sign, as a number and as an element, with the bytes that LLVM gives it.
+// Tests each sign, alone and as a tensor's element, against the size that LLVM gives
+// it.
 static void integers_of_every_width_are_passed(void **state) {
   (void)state;
   static const char *const signs[] = {"", "s", "u"};
@@ -374,8 +375,8 @@ static void tuples_nest_to_the_limit(void **state) {
   fc_builder_destroy(b);
 }
 
-// Each proper prefix of a bracketed type is a fault, and none reads past its
-// end (the copies are exact, for the address sanitizer).
+// Each proper prefix of a bracketed type is refused, and none is read past its end (the
+// copies have the exact size, for the address sanitizer).
 static void every_prefix_of_a_bracketed_type_is_refused(void **state) {
   (void)state;
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
@@ -390,7 +391,7 @@ static void every_prefix_of_a_bracketed_type_is_refused(void **state) {
       fc_mlir_type_t type;
       fc_status_t status =
           fc_mlir_type_parse(fc_str_make(copy, cut), &type, NULL);
-      // `!a.b` of `!a.b<…>` is a type of its own.
+      // The prefix `!a.b` of `!a.b<…>` is a complete type.
       if (status == FC_OK) {
         assert_int_equal(full[0], '!');
         assert_null(memchr(copy, '<', cut));

@@ -17,7 +17,7 @@ static fc_status_t parse(const char *json, bool unsaid, fc_names_t **out,
   return status;
 }
 
-// Applies a document with these members to the function of these types.
+// Applies a document with these members to a function that has these types.
 static fc_status_t apply(const char *types, const char *members,
                          fc_signature_t **out_signature, fc_error_t *err) {
   char json[4096];
@@ -118,7 +118,7 @@ static void functions_get_their_names(void **state) {
     if (apply(given[i].types, given[i].members, &signature, &err)) {
       fail_msg("%s", err.message);
     }
-    // Behind the name, f.
+    // The text begins with the function's name, f.
     assert_string_equal(fc_test_signature_text(signature) + 1, given[i].text);
     for (uint32_t k = 0; k < signature->argument_count; k++) {
       const fc_param_t *argument = &signature->arguments[k];
@@ -421,7 +421,7 @@ static void text_for_people_is_kept_once(void **state) {
 // ---------------------------------------------------------------------------
 // Types
 
-// Compares the text of the signature, without the name.
+// Compares the signature's text from its first bracket on, so without the name.
 static void expect_text(const fc_signature_t *signature, const char *expected) {
   const char *text = strchr(fc_test_signature_text(signature), '(');
   assert_non_null(text);
@@ -566,7 +566,7 @@ static void a_sidecar_may_say_the_types(void **state) {
       assert_int_equal(signature->raw_result_count, row->counts[1]);
       assert_true(fc_str_equal(fc_signature_attr(signature, FC_STR("doc")),
                                FC_STR("why")));
-      // Names are not applied to what was made of them.
+      // A second application changes nothing: the signature has the names already.
       bool named;
       assert_int_equal(
           fc_names_apply(names, FC_STR("f"), signature, builder, &named, &err),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which signature may take the place of which other when a module is replaced.
+// When a module is replaced: which signature may replace which other.
 #include "helpers/test.h"
 
 #include "abi/narrow.h"
@@ -102,7 +102,7 @@ static void some_replace_and_some_do_not(void **state) {
     if (status != FC_OK) {
       assert_int_equal(err.code, FC_CODE_SIGNATURE_NARROWED);
     }
-    // Without an error the verdict is the same.
+    // Without an error struct the verdict is the same.
     assert_int_equal(fc_signature_check_replaces(before, after, NULL), status);
     fc_signature_destroy(before);
     fc_signature_destroy(after);
@@ -125,7 +125,8 @@ static fc_signature_t *read_state(const char *text, bool in_place) {
   return signature;
 }
 
-// Callers neither send nor get it; that an argument is no state any more they notice.
+// Callers never see an argument that is state, so its type may change. They would
+// notice if it were no state any more, or were changed in place.
 static void state_may_be_of_another_type(void **state) {
   (void)state;
   static const char *const texts[] = {
@@ -163,7 +164,8 @@ static void what_cannot_be_called_does_not_count(void **state) {
   fc_signature_destroy(after);
 }
 
-// A function of these types, of whose names each row has a size; `rows` ends with 0.
+// A function of these types. `rows` has one size for each of its named dims, row after
+// row, and ends with 0.
 static fc_signature_t *read_sized(const char *types, const int64_t *rows) {
   fc_builder_t *builder = fc_builder_create(fc_allocator_system());
   fc_signature_t *signature = fc_test_build(builder, types);

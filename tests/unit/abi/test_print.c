@@ -16,7 +16,7 @@ static void add(fc_builder_t *b, const char *name, const char *type,
                       FC_RAW_NEXT);
 }
 
-// One argument, and a dictionary as the result.
+// A function with one argument, and a dictionary as the result.
 static void predict(fc_builder_t *b) {
   fc_builder_name(b, FC_STR("predict"));
   fc_builder_source(b, FC_SOURCE_IREE_V1);
@@ -28,7 +28,7 @@ static void predict(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), dict, FC_RAW_NEXT);
 }
 
-// Every kind, in one tree.
+// Every kind of type, in one tree.
 static void kinds(fc_builder_t *b) {
   const int64_t dims[] = {2, FC_DIM_DYNAMIC,
                           fc_builder_dim_name(b, FC_STR("N"))};
@@ -91,7 +91,7 @@ static void refused(fc_builder_t *b) {
   fc_builder_refuse(b, FC_STR("it is \"so\""));
 }
 
-// Names of dims stand in brackets, in quotes where they are no words.
+// Names of dims are printed in brackets, and in quotes if they are no words.
 static void named_dims(fc_builder_t *b) {
   const int64_t k = fc_builder_dim_name(b, FC_STR("k"));
   const int64_t next = fc_builder_dim_name(b, FC_STR("k + 1\"x"));
@@ -103,7 +103,7 @@ static void named_dims(fc_builder_t *b) {
                     FC_RAW_NEXT);
 }
 
-// Names that would break out of their quotes if a printer did not escape them.
+// Names that would end their quotes early if a printer did not escape them.
 static void hostile(fc_builder_t *b) {
   fc_builder_name(b, FC_STR("f\",\"x\":1\n\xff(a) -> "));
   add(b, "x: i8, y", "i8", FC_ROLE_IN);
@@ -252,7 +252,7 @@ static void signatures_render_as_documented(void **state) {
                                              FC_STR("1"), &text.sink, NULL),
                      FC_OK);
     fc_str_t json = fc_text_str(&text);
-    // Another reader, yyjson, accepts the JSON and finds the line in it.
+    // yyjson, another reader, accepts the JSON and finds the line in it.
     yyjson_doc *doc = yyjson_read(json.data, json.size, 0);
     assert_non_null(doc);
     yyjson_val *line = yyjson_obj_get(yyjson_doc_get_root(doc), "text");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The raw ABI (attribute `f`): the vectors of IREE's own signature tests, what
-// its emitters wrote for real models, and what must be refused.
+// The raw ABI (attribute `f`): the test vectors of IREE's own signature tests, what its
+// emitters wrote for real models, and what must be refused.
 #include "helpers/test.h"
 
 #include "farcall/abi.h"
@@ -146,8 +146,8 @@ static void every_proper_prefix_is_refused(void **state) {
   }
 }
 
-// A vector with one byte changed is refused, or means something that writes and
-// reads back the same.
+// A vector in which one byte is changed is refused, or has a meaning that is written
+// and read back as the same.
 static void one_changed_byte_is_refused_or_stable(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const vector_row_t, row, vectors) {

@@ -12,7 +12,7 @@
 typedef fc_status_t (*render_t)(const fc_signature_t *signature,
                                 fc_sink_t *sink, fc_error_t *err);
 
-// The rendered text, NUL-terminated, in the memory of `text`.
+// The rendered text, NUL-terminated. It lies in the memory of `text`.
 static const char *render(render_t print, const fc_signature_t *signature,
                           fc_text_t *text) {
   fc_text_reset(text);
@@ -69,8 +69,8 @@ static const struct {
      "func.func private @f(%a: tensor<?x?xf32>, %b: tensor<?x2xf32>) -> "
      "tensor<?x?xi8>",
      "{\"kwargs\":{\"a\":[[0.0]],\"b\":[[0.0,0.0]]}}"},
-    // JSON cannot say how long the rows of an empty array are, so K is 0
-    // wherever it is.
+    // JSON cannot express the row length of an empty array, so K is 0 in every
+    // argument.
     {"tensor<Kx1xi8>, tensor<0xKxi8>, tensor<2xKxi8> ->",
      "func.func private @f(%arg0: tensor<?x1xi8>, %arg1: tensor<0x?xi8>, "
      "%arg2: tensor<2x?xi8>)",
@@ -97,8 +97,8 @@ static void signatures_render(void **state) {
 #define STORED(schema) \
   "{\"anyOf\":[" schema ",{\"$ref\":\"#/$defs/Reference\"}]}"
 
-// What a schema says about a lone argument. What tensors look like is for
-// e2e/schema, which has a validator.
+// What a schema says about a single argument. Schemas of tensors are tested by
+// e2e/schema, with a validator.
 static const struct {
   const char *name;
   const char *schema;
@@ -182,7 +182,7 @@ static const struct {
                                         "\"additionalProperties\":false}"},
 };
 
-// What stands behind `key` in the document; it must be there.
+// The rest of the document after `key`, which must be in it.
 static const char *behind(const char *document, const char *key) {
   const char *found = strstr(document, key);
   if (!found) fail_msg("no %s in %s", key, document);
@@ -217,7 +217,7 @@ static void schemas_describe_values(void **state) {
   "{\"required\":[\"kwargs\"],\"properties\":{\"kwargs\":{\"required\":[" name \
   "]}}}"
 
-// The bounds of an integer, by counting its numbers: each bit doubles them.
+// The bounds of an integer type, found by counting: each bit doubles the numbers.
 static void expect_bounds(const fc_dtype_info_t *info, bool either,
                           fc_text_t *text) {
   const bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
@@ -263,8 +263,8 @@ static void schemas_bound_integers_of_every_width(void **state) {
   fc_text_deinit(&text);
 }
 
-// For each line of types: the bare array, "kwargs", what must be in one of the
-// two, and the results.
+// For each line of types: the schemas of the bare array and of "kwargs", a text that
+// must be in one of the two, and the results.
 static const struct {
   const char *name;
   const char *array;
@@ -346,8 +346,8 @@ static uint64_t next_random(uint64_t *seed) {
   return *seed;
 }
 
-// A random type in the language of helpers/types.h: a leaf, wrapped a few
-// times.
+// A random type in the language of helpers/types.h: a leaf, wrapped in a few other
+// types.
 static void random_type(uint64_t *seed, char *out, size_t capacity) {
   static const char *const leaves[] = {
       "i1",
@@ -389,7 +389,7 @@ static void random_type(uint64_t *seed, char *out, size_t capacity) {
   }
 }
 
-// The decoder takes every example, and the function gets all its arguments.
+// The decoder accepts every example, and the function gets all its arguments.
 static void examples_are_accepted(void **state) {
   (void)state;
   uint64_t seed = 0xFEEDFACECAFEBEEF;

@@ -96,7 +96,7 @@ static void what_is_wrong_is_named(void **state) {
   }
 }
 
-// "show" of one entry whose labels have this size together.
+// The member "show" with one entry, whose labels have `size` bytes in all.
 static char *large(size_t size) {
   static const char head[] =
       "{\"farcall\":1,\"functions\":[{\"name\":\"f\",\"cc\":\"ciface\","

@@ -7,7 +7,7 @@
 
 #include "abi/sidecar.h"
 
-// A description with everything docs/abi.md names.
+// A description that has every member of docs/abi.md.
 static const char kFull[] =
     "{ \"farcall\": 1, \"abi\": \"mlir-memref\","
     "  \"target\": \"x86_64-linux-gnu\", \"index_bits\": 64,"
@@ -97,7 +97,7 @@ static void the_full_description_reads(void **state) {
   fc_sidecar_destroy(sidecar);
 }
 
-// Puts one function into a whole document.
+// Makes a whole document of one function.
 static char *wrap(const char *function) {
   static char json[4096];
   snprintf(json, sizeof json, "{\"farcall\":1,\"functions\":[%s]}", function);
@@ -106,7 +106,7 @@ static char *wrap(const char *function) {
 
 #define F(members) "{\"name\":\"f\",\"symbol\":\"s\"," members "}"
 
-// Functions that are listed, and callable or not for the reason named.
+// Functions that are listed. They are callable unless the row has a reason.
 static const struct {
   const char *name;
   const char *function;
@@ -385,7 +385,7 @@ static void only_checked_code_is_memory_safe(void **state) {
   fc_test_row(NULL);
 }
 
-// "alignment" is beyond what the elements need, and those that are vectors need their row.
+// The alignment is at least "alignment", and at least one row of a vector element.
 static void rows_of_vectors_raise_the_alignment(void **state) {
   (void)state;
   static const struct {
@@ -412,7 +412,7 @@ static void rows_of_vectors_raise_the_alignment(void **state) {
     fc_sidecar_t *sidecar = parse(json, &err);
     if (!sidecar) fail_msg("%s", err.message);
     assert_int_equal(sidecar->functions[0].signature->alignment, row->expected);
-    // That of one function is not the next one's.
+    // The alignment of one function does not affect the next function.
     assert_int_equal(sidecar->functions[1].signature->alignment,
                      row->alignment);
     fc_sidecar_destroy(sidecar);
@@ -427,7 +427,7 @@ static void an_embedded_description_says_so(void **state) {
                        fc_allocator_system(), &sidecar, NULL),
       FC_OK);
   assert_int_equal(sidecar->functions[0].signature->source, FC_SOURCE_EMBEDDED);
-  // The alignment where the description does not say one.
+  // The alignment if the description has none.
   assert_int_equal(sidecar->functions[0].signature->alignment, 64);
   fc_sidecar_destroy(sidecar);
 }
@@ -447,8 +447,7 @@ static void parsing_survives_every_failing_allocation(void **state) {
   assert_true(fc_test_allocation_sweep(attempt_full, NULL) > 10);
 }
 
-// Byte by byte: whatever one wrong byte does, it ends in a description or a
-// described error.
+// A wrong byte at any place leads to a description or to an error with a message.
 static void one_wrong_byte_is_survived(void **state) {
   (void)state;
   static const char bytes[] = "\"{}[]:,0x?<>a\\";

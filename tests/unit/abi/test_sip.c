@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SIP signatures: the vectors of IREE's own mangler and parser tests (run
-// against its sources), real signatures of TensorFlow imports, every negative
-// vector, and random trees.
+// SIP signatures: the test vectors of IREE's own mangler and parser (run against its
+// sources), real signatures of TensorFlow imports, every negative vector, and random
+// trees.
 #include "helpers/compare.h"
 #include "helpers/test.h"
 
@@ -151,7 +151,7 @@ static void bad_texts_say_where(void **state) {
 
 static void nesting_is_capped(void **state) {
   (void)state;
-  // Level by level from the inside: S…!k0<inner>.
+  // Builds the nested list S…!k0<inner> from the inside, one level a turn.
   char inner[512] = "_0", outer[560];
   for (int depth = 1; depth <= FC_TYPE_DEPTH_MAX + 1; depth++) {
     snprintf(outer, sizeof outer, "S%zu!k0%s", strlen(inner) + 3, inner);
@@ -222,7 +222,8 @@ static void counts_must_agree(void **state) {
   }
 }
 
-// Each use has a node of its own, or what follows it in the list is lost.
+// Each use of a raw result needs a node of its own: a shared node would lose its next
+// sibling in one of the lists.
 static void a_raw_result_used_twice_is_two_nodes(void **state) {
   (void)state;
   fc_error_t err;
@@ -238,7 +239,8 @@ static void a_raw_result_used_twice_is_two_nodes(void **state) {
   fc_signature_destroy(signature);
 }
 
-// More raw results than a signature has room for, and a tree that names them.
+// The raw signature has more results than a signature has room for, and the tree uses
+// some of them.
 static void raw_values_beyond_all_nodes_are_refused(void **state) {
   (void)state;
   enum { ITEMS = 21000, SHOWN = 8 };
@@ -261,7 +263,8 @@ static void raw_values_beyond_all_nodes_are_refused(void **state) {
   free(raw);
 }
 
-// The published signature of mobilebert: names bound to raw order, leaf types
+// The published signature of mobilebert: names refer to the raw order, and the types of
+// leaves come from `f`.
 // from `f`.
 static void mobilebert_binds_names_to_raw_order(void **state) {
   (void)state;
@@ -312,8 +315,8 @@ static void every_proper_prefix_is_refused(void **state) {
   }
 }
 
-// parse(mangle(parse(x))) == parse(x): the order of dict keys is the only
-// freedom, so the second mangling must repeat the first.
+// parse(mangle(parse(x))) == parse(x). Only the order of dict keys may change, so the
+// second mangling must equal the first.
 static void assert_stable(fc_str_t sip) {
   fc_error_t err;
   fc_signature_t *first = parse(sip, FC_STR(""), UNKNOWN_COUNTS, &err);
@@ -334,7 +337,7 @@ static void assert_stable(fc_str_t sip) {
   fc_text_deinit(&twice);
 }
 
-// A NUL in a key ended the text that was written.
+// A key with a NUL is refused: its text would be cut at the NUL when it is written.
 static void a_key_with_nul_is_refused(void **state) {
   (void)state;
   fc_error_t err;
@@ -350,7 +353,7 @@ typedef struct flat_row_t {
   const char *sip;
 } flat_row_t;
 
-// As IREE's own tests have functions of positions.
+// Functions of plain positions, as in IREE's own tests.
 static const flat_row_t flats[] = {
     {"nothing", "0v_v", "I1!R1!"},
     {"one argument", "0i_v", "I8!S5!k0_0R1!"},
@@ -419,7 +422,7 @@ static const mangle_row_t manglings[] = {
      "I31!S27!k0D17!K4!bar_1K4!foo_0k1_2"},
 };
 
-// Writes the signature again.
+// Reads the signature and writes it again.
 static void write_again(fc_str_t sip, fc_text_t *text) {
   fc_error_t err;
   fc_signature_t *signature = parse(sip, FC_STR(""), UNKNOWN_COUNTS, &err);
@@ -471,14 +474,14 @@ static const fc_str_t kNames[] = {
     {"\xf0\x9f\x8d\x8b", 4},
 };
 
-// Writes `content` with its size in front, the mark included.
+// Writes the tag, the size of `content` with the '!', the '!', and `content`.
 static size_t wrap(char *out, char tag, const char *content, size_t size) {
   const int head = snprintf(out, 16, "%c%zu!", tag, size + 1);
   memcpy(out + head, content, size);
   return (size_t)head + size;
 }
 
-// Writes a random tree, its keys in order, and returns its size.
+// Writes a random tree with sorted keys; returns its size.
 static size_t grow(random_t *random, size_t depth, int *next_raw, char *out) {
   if (depth == 5 || pick(random, 3) == 0) {
     return (size_t)snprintf(out, 16, "_%d", (*next_raw)++);
@@ -536,7 +539,7 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   return status;
 }
 
-// Writes ?format=sip of a dict whose keys come in no order.
+// A dict with unsorted keys is written as ?format=sip.
 static void many_keys_take_few_comparisons(void **state) {
   (void)state;
   enum { KEYS = 4000 };
@@ -561,7 +564,7 @@ static void many_keys_take_few_comparisons(void **state) {
   assert_int_equal(fc_sip_mangle(signature, &text.sink, &err), FC_OK);
   assert_in_range(fc_test_comparisons() - before, KEYS, 20 * KEYS);
   fc_signature_destroy(signature);
-  // It reads back, so the keys are sorted and none is missing.
+  // The text can be read back, so the keys are sorted and none is missing.
   signature = parse(fc_text_str(&text), FC_STR(""), UNKNOWN_COUNTS, &err);
   assert_non_null(signature);
   assert_int_equal(signature->raw_result_count, KEYS);

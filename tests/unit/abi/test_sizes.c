@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What callers see of functions that are declared to be one, and which declarations are
-// refused.
+// Functions that are declared to be sizes of one function: what callers see of them,
+// and which declarations are refused.
 #include "abi/sizes.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define FUNCTIONS_MAX 5
 
-// A function's name, a space, its types.
+// A function's name, a space, and its types.
 typedef const char *function_t;
 
 static fc_signature_t *read(function_t function, fc_allocator_t allocator) {
@@ -27,7 +27,7 @@ static fc_signature_t *read(function_t function, fc_allocator_t allocator) {
                   fc_str_make(function, (size_t)(types - 1 - function)));
   fc_builder_attr(builder, FC_STR("cc"), FC_STR("ciface"));
   fc_builder_attr(builder, FC_STR("symbol"), fc_str(function));
-  // What a module says of itself is not what its sidecar says of the batch.
+  // The delay in the module's own metadata must not count as one of its sidecar.
   fc_builder_attr(builder, FC_STR(FC_BATCH_DELAY_ATTR), FC_STR("20000000"));
   assert_int_equal(fc_signature_build(builder, &named, NULL), FC_OK);
   fc_signature_destroy(first);
@@ -67,8 +67,8 @@ static fc_status_t create(const module_t *module, fc_allocator_t allocator,
                          module->count, allocator, out_sizes, err);
 }
 
-// Each function of the listing on a line, behind it the indices of the functions it is
-// in the module.
+// Prints each listed function on a line, followed by the indices of the module's
+// functions that it stands for.
 static void print(const fc_sizes_t *sizes, fc_text_t *text) {
   for (size_t i = 0; i < sizes->count; i++) {
     const fc_sized_t *listed = &sizes->listed[i];
@@ -212,8 +212,8 @@ static void callers_see_one_function(void **state) {
   }
 }
 
-// Names alone say nothing where more than the number of rows differs, or where a cache
-// may be written to.
+// Names alone do not join functions if more than the number of rows differs, or if a
+// cache may be written to.
 static void names_alone_are_not_enough(void **state) {
   (void)state;
   static const function_t kRows[][FUNCTIONS_MAX] = {
@@ -553,7 +553,7 @@ static void too_many_ways_to_differ_are_refused(void **state) {
   fc_signature_t *signatures[17];
   char names[200] = "";
   char json[400];
-  // In function i dim i is 2, the others are 1.
+  // In function i, dim i is 2 and all others are 1.
   for (int i = 0; i < 17; i++) {
     int used = snprintf(functions[i], sizeof functions[i], "f%d tensor<", i);
     for (int k = 0; k < 17; k++) {
@@ -578,7 +578,8 @@ static void too_many_ways_to_differ_are_refused(void **state) {
   for (int i = 0; i < 17; i++) fc_signature_destroy(signatures[i]);
 }
 
-// The published function is as safe as the least of them, and has what all have.
+// The published function is only as safe as the least safe of its functions, and has a
+// property only if all of them have it.
 static void the_least_of_all_holds(void **state) {
   (void)state;
   static const function_t functions[FUNCTIONS_MAX] = {ONE, EIGHT};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "state" of a sidecar: what it makes of a signature, and what is refused.
+// The member "state" of a sidecar: how it changes a signature, and what is refused.
 #include "abi/state.h"
 
 #include <stdio.h>

@@ -71,7 +71,7 @@ static void builder_makes_what_it_was_told(void **state) {
   fc_signature_destroy(s);
 }
 
-// A file may have a key twice, but no document may.
+// A file may contain a key twice, but a document that we write may not.
 static void the_first_attribute_of_a_key_stays(void **state) {
   (void)state;
   fc_builder_t *b = builder_new();
@@ -224,7 +224,7 @@ static void builder_replaces_dims_and_keeps_strides(void **state) {
   fc_builder_destroy(b);
 }
 
-// --- what the builder refuses ---
+// What the builder refuses
 
 static uint32_t add_scalar_argument(fc_builder_t *b, int32_t raw_index) {
   uint32_t node = fc_builder_scalar(b, FC_DTYPE_I32);
@@ -310,7 +310,7 @@ static void children_of_a_scalar(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
 }
 static void name_twice(fc_builder_t *b) {
-  // The first may not be given by name, so only the second and third clash.
+  // The first argument cannot be passed by name, so only the second and third clash.
   for (int i = 0; i < 3; i++) {
     fc_builder_argument(b, FC_STR("x"), fc_builder_scalar(b, FC_DTYPE_I8),
                         FC_ROLE_IN, i > 0, FC_RAW_NEXT);
@@ -389,7 +389,7 @@ static void builder_refuses_what_nobody_could_call(void **state) {
     fc_test_row(refusals[i].name);
     fc_builder_t *b = builder_new();
     refusals[i].build(b);
-    // The failure sticks: a later call neither crashes nor undoes it.
+    // The failure is kept: a later call neither crashes nor clears it.
     fc_builder_result(b, FC_STR("late"), fc_builder_scalar(b, FC_DTYPE_I8),
                       FC_RAW_NONE);
     fc_signature_t *s = NULL;
@@ -423,7 +423,7 @@ static void builder_lists_refused_functions(void **state) {
   (void)state;
   fc_builder_t *b = builder_new();
   add_scalar_argument(b, 0);
-  // No argument has raw index 1. That is allowed, as nobody calls the function.
+  // No argument has raw index 1. That is allowed for a function that cannot be called.
   add_scalar_argument(b, 2);
   fc_builder_refuse(b, FC_STR("first"));
   fc_builder_refuse(b, FC_STR("second"));
@@ -462,7 +462,7 @@ static void sources_have_the_names_clients_see(void **state) {
   assert_string_equal(fc_source_name((fc_source_t)99), "unknown");
 }
 
-// Thousands of names must not be compared each with every other.
+// With thousands of names, each must not be compared with every other.
 static void names_take_few_comparisons(void **state) {
   (void)state;
   enum { KEYS = 8000 };

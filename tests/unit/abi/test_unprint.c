@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The canonical JSON read back: what each metadata kind prints mangles again to
-// the very text it came from, and a wrong document says at which place.
+// Reads canonical JSON back: what was printed for each metadata kind is mangled to its
+// original text again, and the error of a wrong document says where it is wrong.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -85,7 +85,7 @@ static void printed_signatures_mangle_as_before(void **state) {
   }
 }
 
-// What is printed is read, and printed again the same.
+// Documents that are read and printed again as the same text.
 static const char *const canonical[] = {
     "{\"name\":\"mm\",\"source\":\"sidecar\",\"model\":\"sync\",\"arguments\":["
     "{\"position\":0,\"name\":\"a\",\"keyword\":true,\"role\":\"in\",\"type\":{"

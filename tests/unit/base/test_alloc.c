@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The helpers above any allocator, and checked arithmetic.
+// The functions that work with any allocator, and checked arithmetic.
 #include "helpers/test.h"
 
 static void blocks_are_zeroed_and_aligned(void **state) {
@@ -45,7 +45,7 @@ static void growing_keeps_what_was_there(void **state) {
   assert_memory_equal(memory, "abcd", 4);
   memory = fc_realloc(allocator, memory, 1000, 2);
   assert_memory_equal(memory, "ab", 2);
-  // The fourth allocation fails and leaves the block.
+  // The fourth allocation fails and leaves the block as it was.
   assert_null(fc_realloc(allocator, memory, 2, 50));
   assert_memory_equal(memory, "ab", 2);
   fc_free(allocator, memory);

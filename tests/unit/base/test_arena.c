@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arena: alignment, the cap, what reset keeps, trimming, failing memory.
+// The arena: alignment, its limit, what a reset keeps, trimming, failing allocations.
 #include "helpers/test.h"
 
 #include "base/sanitize.h"
@@ -63,7 +63,7 @@ static void a_warm_arena_allocates_nothing(void **state) {
     fc_arena_reset(&arena);
   }
   assert_int_equal(atomic_load(&counter.allocated), 1);
-  // A block of one big request is not kept.
+  // A block that was made for one large request is not kept.
   assert_non_null(fc_arena_alloc(&arena, 100000, 16));
   fc_arena_reset(&arena);
   assert_true(atomic_load(&counter.live) <= 1);
@@ -126,7 +126,7 @@ static void it_survives_failing_allocations(void **state) {
   assert_int_equal(fc_test_allocation_sweep(use_arena, NULL), 20);
 }
 
-// Bytes are poisoned only with a sanitizer; without it nothing is.
+// Bytes are poisoned only with a sanitizer. Without one no byte is.
 static void what_is_not_handed_out_is_forbidden(void **state) {
   (void)state;
   fc_arena_t arena;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The error vocabulary: codes, statuses, cut texts, escaped client text.
+// Errors: codes, statuses, cut messages, escaped text of clients.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void failing_describes_and_clears(void **state) {
   assert_string_equal(err.expected, "i8 in [-128,127]");
   assert_string_equal(err.got, "300");
 
-  // The next failure leaves nothing of this one.
+  // The next failure clears all members of this one.
   assert_int_equal(fc_fail_memory(&err), FC_RESOURCE_EXHAUSTED);
   assert_string_equal(err.expected, "");
   assert_string_equal(err.got, "");
@@ -90,7 +90,7 @@ static void a_call_fails_with_its_own_status(void **state) {
   fc_test_row(NULL);
 }
 
-// Whatever the length, a message ends inside its array and between characters.
+// A message of any length is cut at the end of its array, between two characters.
 static void long_messages_are_cut_between_characters(void **state) {
   (void)state;
   char text[600];

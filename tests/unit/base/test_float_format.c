@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which bits are a NaN: for each float there is, and for what a new row may be, a
-// float without one.
+// Which bits are a NaN: for each float type, and for a type without any, which a new
+// row could be.
 #include "base/float_format.h"
 
 #include "helpers/test.h"
 
-// f6E2M3FN: neither infinity nor NaN.
+// f6E2M3FN, which has neither infinities nor NaNs.
 static const fc_float_format_t kFinite = {.mantissa_bits = 3,
                                           .bias = 1,
                                           .sign = 0x20,
@@ -41,7 +41,7 @@ static void numbers_and_infinities_are_no_nan(void **state) {
   fc_test_row(NULL);
 }
 
-// The numbers of IEEE 754 have many NaNs, of either sign.
+// The IEEE 754 types have many NaNs, of either sign.
 static void all_that_is_above_the_greatest_is_nan(void **state) {
   (void)state;
   const fc_float_format_t *format = &fc_float_formats[FC_DTYPE_F8E5M2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Guarded blocks: fresh, aligned, usable to their end, and stopped behind it.
+// Guarded blocks: new, aligned, usable to the end, and inaccessible after it.
 #include "base/guard.h"
 
 #include <signal.h>
@@ -34,7 +34,7 @@ static const size_row_t sizes[] = {
     {"three of i32 by sixteen", 12, 16, 4},
 };
 
-// The signal that reading this byte ends a process with; 0 when none does.
+// The signal that ends a process which reads this byte. 0: none.
 static int signal_of_reading(const volatile uint8_t *byte) {
   const pid_t child = fork();
   assert_true(child >= 0);

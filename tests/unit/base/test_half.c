@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// f16 and bf16: all 2^16 bit patterns both ways, every border between
-// neighbours, and f64 without double rounding. The oracles are ldexp and, where
-// the compiler has it, _Float16.
+// f16 and bf16: all 2^16 bit patterns in both directions, every border between
+// neighbours, and f64 without double rounding. The oracles are ldexp and, if the
+// compiler has it, _Float16.
 #include "helpers/test.h"
 
 #include <math.h>
 
-// The value of the bits by the definition of the format.
+// The value of the bits, computed as the format is defined.
 static double value_of(unsigned bits, int mantissa, int bias) {
   double sign = bits >> 15 ? -1 : 1;
   unsigned top = (1u << (15 - mantissa)) - 1;
@@ -41,7 +41,7 @@ static void every_pattern_comes_back(void **state) {
       double wanted = value_of(bits, row->mantissa, row->bias);
       float value = row->to_float((uint16_t)bits);
       if (isnan(wanted)) {
-        // A NaN stays one, with its sign, and is quiet.
+        // A NaN stays a NaN, keeps its sign, and becomes quiet.
         assert_true(isnan(value));
         uint16_t back = row->from_float(value);
         assert_true(isnan(value_of(back, row->mantissa, row->bias)));
@@ -56,8 +56,8 @@ static void every_pattern_comes_back(void **state) {
   }
 }
 
-// Between every two neighbours, the middle rounds to the even one; any other
-// value rounds to the nearer one, however near the middle it is.
+// The middle between two neighbours rounds to the even one. Any other value rounds to
+// the nearer one, however close it is to the middle.
 static void borders_go_to_even(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const format_t, row, formats) {
@@ -107,7 +107,7 @@ static void f16_agrees_with_the_compiler(void **state) {
     random ^= random >> 7;
     random ^= random << 17;
     uint32_t bits = (uint32_t)random;
-    // Most patterns of f32 are far outside of f16's range.
+    // Most f32 patterns are far outside f16's range, so most are moved near it.
     if (i % 4) bits = (bits & 0x8FFFFFFF) | 0x30000000 | (bits & 0x0F000000);
     float value;
     memcpy(&value, &bits, sizeof value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hexadecimal digits as printf writes them.
+// Hexadecimal digits, compared with those of printf.
 #include "base/hex.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compressed bytes there and back, and what is refused: damage, bombs, an end before
-// the end. The formats themselves are zlib's own tests.
+// Compresses and inflates bytes, and what is refused: damaged data, bombs, data that
+// ends too early. The formats themselves are tested by zlib's own tests.
 #include "base/inflate.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static fc_code_t refuse(fc_coding_t coding, fc_str_t packed, size_t limit) {
   fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
   const fc_status_t status =
       fc_inflate(coding, packed, limit, &text, NULL, &err);
-  // At most what is allowed is written, and one byte by which more is noticed.
+  // At most `limit` bytes are written, and one more, by which an excess is noticed.
   assert_true(fc_text_str(&text).size <= limit + 1);
   fc_text_deinit(&text);
   return status == FC_OK ? FC_CODE_NONE : err.code;
@@ -103,8 +103,8 @@ static void damage_is_refused(void **state) {
   free((void *)(uintptr_t)bytes.data);
 }
 
-// 64 MiB of zeros are compressed to 65 KiB. 64 MiB are below the limit of a
-// body, but more than 65 KiB may be inflated to.
+// 64 MiB of zeros are compressed to 65 KiB. A body may have 64 MiB, but 65 KiB may not
+// be inflated to that much.
 static void a_bomb_is_refused(void **state) {
   (void)state;
   const size_t size = (size_t)64 << 20;

@@ -38,8 +38,8 @@ static void a_name_has_the_value_it_was_given_last(void **state) {
   fc_name_table_deinit(&names);
 }
 
-// Compared with a plain array: each step puts or removes one name, then all are
-// asked for. Names collide, runs wrap round the end, the table grows meanwhile.
+// Compares the table with a plain array. Each step adds or removes one name, then looks
+// up all names. Names collide, runs wrap around the end, and the table grows.
 static void puts_and_removals_agree_with_an_array(void **state) {
   (void)state;
   static texts_t texts;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows and their times. What enters them is tested in module/profiled.
+// Rows of a profile and their times. How calls get into them is tested in
+// module/profiled.
 #include "helpers/test.h"
 
 #include "base/profile.h"
@@ -28,7 +29,7 @@ static uint64_t sum_of_self(const fc_profile_t *profile) {
   return sum;
 }
 
-// The times of all rows are the call's, and no row has more than its caller.
+// The times of all rows add up to the call's, and no row has more than its caller.
 static void check_sums(const fc_profile_t *profile) {
   uint64_t totals[FC_PROFILE_ROWS];
   fc_profile_totals(profile, totals);
@@ -47,7 +48,7 @@ static fc_profile_t *begin(void) {
   return profile;
 }
 
-// Entered one after the other; '.' leaves.
+// Each letter enters that function; '.' leaves the current one.
 static void rows_are_a_tree(void **state) {
   (void)state;
   static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes below are those that Google's protobuf for Python writes, or, where they are
-// wrong, what the encoding's own page rules out.
+// Valid bytes are as Google's protobuf for Python writes them. Invalid ones are those
+// that the documentation of the encoding forbids.
 #include "base/proto.h"
 
 #include <stddef.h>
@@ -89,7 +89,8 @@ static const fc_proto_row_t kPair[] = {
 static void members_are_filled_in_by_rows(void **state) {
   (void)state;
   pair_t pair = {0};
-  // A field nobody knows between them; the last of two counts.
+  // An unknown field in between is skipped; of a field that is there twice the last
+  // counts.
   assert_int_equal(
       fc_proto_read(BYTES("\x0a\1a\x12\1?\x10\7"), kPair, 1, &pair, NULL),
       FC_OK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quotas of control groups, from trees of files as kernels and container engines
-// lay them out; and from a group of this machine's own, where one can be made.
+// Quotas of control groups, read from trees of files as kernels and container engines
+// make them, and from a real group of this machine if one can be made.
 #include "base/quota.h"
 
 #include <stdio.h>
@@ -225,7 +225,8 @@ typedef struct live_row_t {
   int expected;
 } live_row_t;
 
-// A child of this test in a group with a quota, inside of one that has none.
+// A child process of this test runs in a group with a quota, inside a group without
+// one.
 static void the_kernel_of_this_machine_is_understood(void **state) {
   (void)state;
   static const live_row_t kRows[] = {

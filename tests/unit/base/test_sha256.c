@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256 against the vectors of FIPS 180-4 and against Python's hashlib at
-// every size where the padding changes shape. Byte i of a pattern is 7 i.
+// SHA-256 against the vectors of FIPS 180-4, and against Python's hashlib for each size
+// at which the padding changes. Byte i of a pattern is 7 i.
 #include "helpers/test.h"
 
 #include "base/sha256.h"

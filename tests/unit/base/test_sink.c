@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The growing text sink: contents, its limit, failing memory.
+// The growing text sink: its contents, its limit, failing allocations.
 #include "helpers/test.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static fc_status_t put_much(fc_allocator_t allocator, void *context,
   fc_text_init(&text, allocator, SIZE_MAX);
   for (size_t i = 0; i < 1000 && status == FC_OK; i++) {
     status = fc_sink_put(&text.sink, FC_STR("0123456789"), err);
-    // What was written before a failure stays.
+    // What was written before the failure is still there.
     assert_int_equal(fc_text_str(&text).size, 10 * (i + (status == FC_OK)));
   }
   fc_text_deinit(&text);
@@ -75,8 +75,7 @@ static fc_status_t put_much(fc_allocator_t allocator, void *context,
 
 static void it_survives_failing_allocations(void **state) {
   (void)state;
-  // The block doubles from 256 bytes on: a handful of allocations, not a
-  // thousand.
+  // The block starts with 256 bytes and doubles, so a few allocations are enough.
   assert_in_range(fc_test_allocation_sweep(put_much, NULL), 2, 8);
 }
 

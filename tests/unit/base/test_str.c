@@ -48,7 +48,7 @@ static void lists_are_taken_apart(void **state) {
 
 static void order_is_bytewise(void **state) {
   (void)state;
-  // Each sorts before the next.
+  // Each row sorts before the next one.
   static const fc_str_t rows[] = {{"", 0},     {"\0", 1},   {"A", 1},
                                   {"a", 1},    {"a\0", 2},  {"aa", 2},
                                   {"ab", 2},   {"b", 1},    {"\x7F", 1},
@@ -116,7 +116,7 @@ static const struct {
     {"\xFF", false},
 };
 
-// A sequence may stand anywhere in text, which is looked at eight bytes at a
+// A sequence may be at any offset of a text, and the text is checked eight bytes at a
 // time.
 static void utf8_is_told_from_what_is_not(void **state) {
   (void)state;
@@ -147,8 +147,8 @@ static const struct {
     {"input_ids", {"input_idx", "input_ids"}, "input_ids"},
     {"verb", {"verbose", "verba"}, "verba"},
     {"inp", {"output", "input_b", "input_a"}, "input_b"},
-    // More than a third of the letters wrong, or more than three: nothing is
-    // suggested.
+    // Nothing is suggested if more than a third of the letters, or more than three, are
+    // wrong.
     {"zz", {"a", "zebra"}, NULL},
     {"x", {"y"}, NULL},
     {"tt", {"s", "t"}, "t"},
@@ -175,7 +175,7 @@ static void the_nearest_name_is_found(void **state) {
   fc_test_row(NULL);
 }
 
-// As by the definition, without a bound.
+// The edit distance by its definition, without a bound.
 static unsigned plain_distance(fc_str_t a, fc_str_t b) {
   unsigned cells[16][16];
   for (size_t i = 0; i <= a.size; i++) {

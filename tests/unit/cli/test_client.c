@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Server URLs, path segments, and answers from a socket that says what the row
-// wants: whole, cut off, in pieces, not HTTP.
+// Server URLs, path segments, and answers from a socket that sends what the row says:
+// whole, cut off, in pieces, or not HTTP.
 #include "helpers/test.h"
 
 #include <netinet/in.h>
@@ -150,8 +150,8 @@ typedef struct stage_t {
 static void *play(void *context) {
   stage_t *stage = context;
   int file = accept(stage->listener, NULL, NULL);
-  // Reads the whole request, which ends in its body: closing over unread bytes
-  // would reset the connection, and the answer would be lost.
+  // Reads the whole request, which ends with its body: if a socket is closed with
+  // unread bytes, the connection is reset and the answer is lost.
   char request[4096];
   size_t size = 0;
   while (size < 2 || memcmp(request + size - 2, "[]", 2) != 0) {
@@ -216,7 +216,7 @@ static void answers_are_read_or_missed(void **state) {
   }
 }
 
-// A server that accepts and says nothing.
+// A server that accepts the connection and never answers.
 static void a_time_out_is_as_long_as_it_says(void **state) {
   (void)state;
   char url[64];

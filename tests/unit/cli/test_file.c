@@ -11,8 +11,7 @@
 
 #include "helpers/test.h"
 
-// The linker puts this in place of fstat. It says `size_said`, a size that the
-// file has outgrown.
+// The linker replaces fstat by this. It returns `size_said`, while the file is larger.
 int __real_fstat(int file, struct stat *out);
 int __wrap_fstat(int file, struct stat *out);
 static off_t size_said = -1;  // -1: the right one
@@ -69,7 +68,7 @@ static void what_cannot_be_written_leaves_no_draft(void **state) {
   fc_arena_t arena;
   fc_error_t err;
   fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
-  // A file does not take the place of a folder.
+  // A folder is not replaced by a file.
   assert_int_not_equal(fc_file_write(&arena, path, FC_STR("abc"), &err), FC_OK);
   assert_non_null(strstr(err.message, "cannot write"));
   assert_int_equal(entries_of(folder), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Profiles as they are read again: what a server sends may be anything.
+// Reading a saved profile back: a server may have sent anything.
 #include "helpers/test.h"
 
 #include "helpers/arena.h"
@@ -75,7 +75,8 @@ static void rows_come_below_their_callers_the_longest_first(void **state) {
   }
 }
 
-// A name is text of a module: it ends no string of the file, and commands no terminal.
+// The name of a function is any text of a module: it must not end a string of the file,
+// nor control a terminal.
 static void names_are_text(void **state) {
   fc_arena_t *arena = &fc_test_arena;
   (void)state;

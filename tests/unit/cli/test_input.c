@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each form of --input becomes in the call document.
+// Which call document is made of each form of --input.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -109,7 +109,7 @@ static void a_type_without_dims_is_kept(void **state) {
   fc_arena_deinit(&arena);
 }
 
-// Ten bytes before the header; its last ones are blanks.
+// An NPY file: ten bytes, then the header, which ends in blanks.
 #define NPY(descr, shape)                     \
   "\x93NUMPY\x01\x00\x36\x00{'descr':'" descr \
   "','fortran_order':False,'shape':" shape "}   "

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The largest frame out of an object file made here, and out of every damaged
-// copy of it.
+// Finds the largest stack frame in an object file that is made here, and in every
+// damaged copy of it.
 #include "helpers/test.h"
 
 #include <elf.h>
 
 #include "object.h"
 
-// An object file: head, three sections, their names, two entries of
+// An object file: its header, three sections, their names, and two entries of
 // .stack_sizes.
 typedef struct object_t {
   Elf64_Ehdr head;
@@ -55,7 +55,7 @@ static void the_largest_frame_is_found(void **state) {
   assert_int_equal(fc_object_max_frame(bytes_of(&object)), 0);
 }
 
-// A section for each group of functions, as compilers write them; sh_name 11 is
+// Compilers write one .stack_sizes section for each group of functions. sh_name 11 is
 // .stack_sizes.
 static void of_several_sections_the_largest_frame_counts(void **state) {
   (void)state;
@@ -68,7 +68,7 @@ static void of_several_sections_the_largest_frame_counts(void **state) {
   };
   FC_TEST_EACH_ROW(const __typeof__(orders[0]), row, orders) {
     object_t object = make_object();
-    // The first section, which is all zeros elsewhere, may be a real one.
+    // The first section, otherwise all zeros, may be a real one.
     object.sections[0] = object.sections[2];
     for (int i = 0; i < 2; i++) {
       Elf64_Shdr *section = &object.sections[i ? 2 : 0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Command lines taken apart, and names that are nearly right.
+// Parses command lines, and suggests a name for one that is nearly right.
 #include "helpers/test.h"
 
 #include "cli.h"

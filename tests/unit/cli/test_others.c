@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags of other programs, as they stand in command lines of farcall run.
+// Flags of other programs that users give to farcall run.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -87,7 +87,8 @@ static void flags_of_others_are_taken(void **state) {
   }
 }
 
-// None of ours, which would never be reached; those that are taken stand on the page.
+// No row is an option of ours, which would then never be reached. The flags that are
+// accepted are documented in docs/cli.md.
 static void rows_are_of_others_and_told(void **state) {
   (void)state;
   static char page[1u << 17];

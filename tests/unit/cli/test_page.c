@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times as pages for browsers show them.
+// Times as the pages for browsers show them.
 #include "page.h"
 
 #include "helpers/test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of times that were measured in turn.
+// The verdict on two times that were measured in turn.
 #include "helpers/test.h"
 
 #include "paired.h"
@@ -23,8 +23,8 @@ static const row_t rows[] = {
     {"as often longer as shorter", 200, 5000, 21000, 100, 0, FC_PAIRED_SAME},
     {"longer by chance", 200, 5000, 21000, 85, 0, FC_PAIRED_SAME},
     {"longer, with outliers", 200, 5000, 21000, 60, 0, FC_PAIRED_LONGER},
-    // Of 11 throws of a coin 10 are alike in 1.17 %, of 12 11 are in 0.63 %, of 200 118 are
-    // in 1.31 % and 119 in 0.87 %.
+    // Of 11 tosses of a coin, 10 or more agree in 1.17 % of cases; of 12, 11 or more in
+    // 0.63 %; of 200, 118 or more in 1.31 % and 119 or more in 0.87 %.
     {"one of 11 is shorter", 11, 5000, 21000, 1, 0, FC_PAIRED_SAME},
     {"one of 12 is shorter", 12, 5000, 21000, 1, 0, FC_PAIRED_LONGER},
     {"82 of 200 are shorter", 200, 5000, 21000, 82, 0, FC_PAIRED_SAME},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of an answer as nested lists and as people read them.
+// Results of an answer, as nested lists and as text for people.
 #include "helpers/arena.h"
 
 #include <stdio.h>
@@ -74,7 +74,7 @@ static void results_are_written(void **state) {
   }
 }
 
-// "{…"data":[0,0,…]}" of that shape, all zeros.
+// A result "{…"data":[0,0,…]}" of that shape, all zeros.
 static const char *zeros(const char *shape, size_t count) {
   static char json[8192];
   size_t at = (size_t)snprintf(

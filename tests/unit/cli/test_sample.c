@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments that are drawn: of the example's shape, and each within what its type takes.
+// Random arguments: they have the example's shape, and each value is in its type's
+// range.
 #include "helpers/test.h"
 
 #include <yyjson.h>

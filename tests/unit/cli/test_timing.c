@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --time shows and --save writes, of calls that took 1 to 200 us and one of 5 ms:
-// every figure differs from its neighbours, and was computed by hand.
+// What --time shows and --save writes, for calls of 1 to 200 us and one of 5 ms. All
+// figures differ, and were computed by hand.
 #include "timing.h"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ static fc_timing_t sample(uint64_t ns[CALLS]) {
   return (fc_timing_t){.ns = ns, .count = CALLS};
 }
 
-// The sum is 19,900 us of the first 199 and 5,000 of the last.
+// The sum is 19,900 us for the first 199 calls and 5,000 us for the last.
 static const char kShown[] =
     "200 calls: min 1.00 us, median 100.00 us, p99 198.00 us, max 5000.00 us, "
     "8032.1 calls/s\n";
@@ -29,7 +29,7 @@ static const char kSaved[] =
     "\"p99_ns\":198000,\"max_ns\":5000000,\"mean_ns\":124500.0,"
     "\"calls_per_s\":8032.13}\n";
 
-// What is written to standard error meanwhile is in the file "shown" of the folder.
+// Writes what goes to standard error into the file "shown" of the folder.
 static int report(const fc_args_t *args, fc_timing_t *timing) {
   fflush(stderr);
   const int before = dup(STDERR_FILENO);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tools and signals: which process a signal ends. The signal state is the
-// process's, and an interrupted process starts no more tools, so each row has
-// one of its own.
+// Tools and signals: which processes a signal ends. Signals are handled for the whole
+// process, and an interrupted process starts no more tools, so each row runs in a
+// process of its own.
 #include "tool.h"
 
 #include <signal.h>
@@ -12,14 +12,12 @@
 
 #include "helpers/test.h"
 
-// Runs a shell's command as a tool. Returns how it ended; -1: it could not be
-// run.
+// Runs a shell command as a tool. Returns its wait status. -1: it could not be run.
 static int run(const char *command) {
   const char *const argv[] = {"/bin/sh", "-c", command, NULL};
   int ended = -1;
   fc_status_t status = fc_tool_run(argv, "/", "/dev/null", &ended, NULL);
-  // fc_tool_run fails if this process was interrupted, whatever became of the
-  // tool.
+  // After an interruption fc_tool_run must fail, however the tool ended.
   return (status == FC_OK) == !fc_tool_interrupted() ? ended : -1;
 }
 
@@ -28,8 +26,8 @@ static bool ends_with_its_status(void) {
   return WIFEXITED(ended) && WEXITSTATUS(ended) == 7 && !fc_tool_interrupted();
 }
 
-// The tool itself sends the signal, so the test need not wait until the tool
-// runs.
+// The tool itself sends the signal, so the test need not wait until the tool is
+// running.
 static bool is_ended_when_we_are_interrupted(void) {
   const int ended = run("kill -TERM $PPID; exec sleep 60");
   return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL &&
@@ -41,7 +39,7 @@ static bool may_be_interrupted_itself(void) {
   return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGTERM;
 }
 
-// Signals that our own parent held back stay held back in the tool.
+// Signals that our parent process has blocked stay blocked in the tool.
 static bool has_the_signals_held_back_that_we_have(void) {
   sigset_t held;
   sigemptyset(&held);
@@ -51,8 +49,8 @@ static bool has_the_signals_held_back_that_we_have(void) {
   return WIFEXITED(ended) && WEXITSTATUS(ended) == 7;
 }
 
-// A script that is ended takes the compiler along that it has started. The pipe's end
-// is seen when nobody has it any more.
+// When a script is ended, the compiler that it has started ends, too. The pipe reports
+// its end once no process has it open.
 static bool takes_along_what_it_started(void) {
   int ends[2];
   char byte;
@@ -62,7 +60,7 @@ static bool takes_along_what_it_started(void) {
   return WIFSIGNALED(ended) && read(ends[0], &byte, 1) == 0;
 }
 
-// The token of farcall's user is for servers.
+// The tool does not get the token of farcall's user, which is meant for servers.
 static bool does_not_get_the_token(void) {
   setenv("FARCALL_TOKEN", "secret", 1);
   setenv("FARCALL_SERVER", "here", 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trees as people read them, from canonical JSON written by hand.
+// Trees as text for people, from canonical JSON written by hand.
 #include "tree.h"
 
 #include "helpers/test.h"

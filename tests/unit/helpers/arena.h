@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An arena that each test of FC_TEST_WITH_ARENA has for itself.
+// An arena, created anew for each test that is listed with FC_TEST_WITH_ARENA.
 #ifndef FARCALL_TESTS_HELPERS_ARENA_H_
 #define FARCALL_TESTS_HELPERS_ARENA_H_
 

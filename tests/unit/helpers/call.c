@@ -56,7 +56,8 @@ fc_status_t fc_test_call_echo(fc_test_call_t *call, fc_str_t body, char *out,
   return status;
 }
 
-// Takes the '^' out; returns its place or FC_NO_OFFSET.
+// Copies the text to `out` without its '^'. Returns the offset of the '^', or
+// FC_NO_OFFSET.
 static uint64_t unmark(const char *marked, char *out) {
   uint64_t offset = FC_NO_OFFSET;
   char *at = out;

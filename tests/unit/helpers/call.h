@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of a function given by a line of types (helpers/types.h): signature,
-// plan and frame in one, and table rows "types, body -> flat values or error".
+// Calls a function that is given by a line of types (helpers/types.h). The struct holds
+// its signature, plan and frame. Tables have rows "types, body -> flat values or
+// error".
 #ifndef FARCALL_TESTS_HELPERS_CALL_H_
 #define FARCALL_TESTS_HELPERS_CALL_H_
 
@@ -23,14 +24,14 @@ void fc_test_call_deinit(fc_test_call_t *call);
 // Begins the frame and decodes.
 fc_status_t fc_test_call_decode(fc_test_call_t *call, fc_str_t body,
                                 fc_error_t *err);
-// Decode, echo, encode. The answer goes to `out`, NUL-terminated.
+// Decodes `body`, echoes it and encodes the answer to `out`, NUL-terminated.
 fc_status_t fc_test_call_echo(fc_test_call_t *call, fc_str_t body, char *out,
                               size_t capacity, fc_error_t *err);
 
 typedef struct fc_test_decode_row_t {
   const char *name;
   const char *types;
-  // a '^' is taken out; it marks where the error's byte offset must point
+  // A '^' in the body is removed; it marks where the error's byte offset must point.
   const char *body;
   const char *flat;  // of the arguments (helpers/flat.h); NULL: an error
   fc_code_t code;
@@ -38,7 +39,7 @@ typedef struct fc_test_decode_row_t {
   const char *message;  // NULL: any
 } fc_test_decode_row_t;
 
-// Fails the test, and says what was found, when the row does not hold.
+// If the row does not hold, fails the test and prints what was found.
 void fc_test_decode_row(const fc_test_decode_row_t *row,
                         const fc_limits_t *limits);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts calls of memcmp, so that a test can tell how much work a search is
-// without a clock. A test that uses it is linked with --wrap=memcmp
-// (tests/CMakeLists.txt).
+// Counts calls of memcmp, so that a test can measure the work of a search without a
+// clock. Tests that use it are linked with --wrap=memcmp (tests/CMakeLists.txt).
 #ifndef FARCALL_TESTS_HELPERS_COMPARE_H_
 #define FARCALL_TESTS_HELPERS_COMPARE_H_
 

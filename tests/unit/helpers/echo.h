@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The echo module kind: a backend without module files whose functions answer
-// their arguments, so that any type can make the whole trip decode, call,
-// encode. Result i is argument i; final contents of OUT and INOUT arguments
-// are the arguments themselves.
+// The module kind "echo": a backend without files. Its functions return their
+// arguments, so any type can be decoded, called with and encoded. Result i is argument
+// i; OUT and INOUT arguments come back unchanged.
 #ifndef FARCALL_TESTS_HELPERS_ECHO_H_
 #define FARCALL_TESTS_HELPERS_ECHO_H_
 
 #include "farcall/backend.h"
 
-// There are no files: the module and every instance is an fc_echo_t that the
-// test fills. `call` fails with `fail_with` if that is set.
+// The module and each of its instances are the same fc_echo_t, which the test fills. If
+// `fail_with` is set, `call` fails with it.
 extern const fc_backend_t fc_backend_echo;
 
 typedef struct fc_echo_t {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat values as a line of text, for the expected column of a table. Printed
-// by printf, not by the code under test:
+// Prints flat values as one line, which tables show as the expected result. Uses
+// printf, not the code under test:
 //   null  i8:-5  f32:1.5  f16:0x3c00  2x2xf32[1 2 3 4]  xi1[1]  "bytes"  (a, b)
 #ifndef FARCALL_TESTS_HELPERS_FLAT_H_
 #define FARCALL_TESTS_HELPERS_FLAT_H_
@@ -10,7 +10,7 @@
 
 #define FC_TEST_FLAT_MAX 4096
 
-// Values separated by "; ". Cut at `capacity`.
+// The values are separated by "; ". A text longer than `capacity` is cut.
 void fc_test_flat(const fc_value_t *values, size_t count, char *out,
                   size_t capacity);
 

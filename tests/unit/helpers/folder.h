@@ -8,10 +8,9 @@
 
 // The path of the folder while a test of FC_TEST_IN_FOLDER runs.
 const char *fc_test_folder(void);
-// The path of a file in the folder; valid until the next but one call.
+// The path of a file in the folder. It is valid until the second next call.
 const char *fc_test_in_folder(const char *name);
-// Writes a file in the folder, of mode 0600, in place of the one that may be
-// there.
+// Writes a file in the folder with mode 0600; replaces an older one.
 void fc_test_put(const char *name, const char *text);
 // Copies the file at the path `from` into the folder.
 void fc_test_copy(const char *from, const char *name);

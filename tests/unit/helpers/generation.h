@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of generations without loader and pool: their answers are events that the test
-// raises.
+// Drives a table of generations without a loader and a pool: the test raises the events
+// that these would raise.
 #ifndef FARCALL_TESTS_HELPERS_GENERATION_H_
 #define FARCALL_TESTS_HELPERS_GENERATION_H_
 
 #include "modules/generation.h"
 
-// Does of an action what the table alone can do. True: the generation can be removed, or
-// the pool would give up what it has of it.
+// Does the part of an action that concerns only the table. True: the generation can be
+// removed, or the pool would have to release what it holds for it.
 static inline bool fc_test_act(fc_generations_t *generations,
                                fc_generation_t *generation,
                                fc_step_action_t action,
@@ -20,7 +20,7 @@ static inline bool fc_test_act(fc_generations_t *generations,
   return action == FC_DO_RETIRE || action == FC_DO_REMOVE;
 }
 
-// Raises what comes before a generation can be published, and publishes it.
+// Raises the events that must precede publishing, then publishes the generation.
 static inline fc_status_t fc_test_publish(fc_generations_t *generations,
                                           fc_generation_t *generation,
                                           fc_error_t *err) {

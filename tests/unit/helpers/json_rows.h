@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Documents and what a strict reader says of them: one row for each class of
-// JSONTestSuite (https://github.com/nst/JSONTestSuite, 95 to accept, 188 to
-// reject, 35 left open), with bytes of our own. The reader's test drives them
-// bare; the tests of bodies and of values embed them.
+// JSON documents and what a strict reader says of them: one row for each class of
+// JSONTestSuite (https://github.com/nst/JSONTestSuite: 95 to accept, 188 to reject, 35
+// left open), with bytes of our own. The reader's test reads them alone; the tests of
+// bodies and of values embed them.
 #ifndef FARCALL_TESTS_HELPERS_JSON_ROWS_H_
 #define FARCALL_TESTS_HELPERS_JSON_ROWS_H_
 
@@ -16,7 +16,7 @@ typedef struct fc_json_row_t {
   size_t repeat;  // `bytes` is repeated so often, then `tail`
   const char *tail;
   fc_code_t verdict;  // FC_CODE_NONE: valid JSON
-  // The error of reading its number as f64; FC_CODE_NONE: it reads.
+  // The error of reading the document's number as f64. FC_CODE_NONE: it can be read.
   fc_code_t number;
 } fc_json_row_t;
 
@@ -38,10 +38,11 @@ typedef struct fc_json_row_t {
         FC_CODE_JSON_TOO_DEEP, FC_CODE_NONE              \
   }
 
-// The bytes of a row in `out`, which has room for fc_json_row_size of them.
+// How many bytes the row's document has.
 static inline size_t fc_json_row_size(const fc_json_row_t *row) {
   return row->repeat * (row->size + strlen(row->tail));
 }
+// Writes the document to `out`, which has room for fc_json_row_size bytes.
 static inline void fc_json_row_write(const fc_json_row_t *row, char *out) {
   size_t tail = strlen(row->tail);
   for (size_t i = 0; i < row->repeat; i++, out += row->size) {

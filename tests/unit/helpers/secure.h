@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A client's TLS for tests that know sockets alone: a thread passes on what goes through
-// a socket of theirs, so that the same test runs with and without TLS. A certificate for
-// their server is made here. Only for programs that link OpenSSL.
+// TLS for tests that know only plain sockets. A thread passes bytes between the test's
+// socket and the TLS connection, so the same test runs with and without TLS. Also makes
+// a certificate for the test's server. Only for programs that link OpenSSL.
 #ifndef FARCALL_TESTS_HELPERS_SECURE_H_
 #define FARCALL_TESTS_HELPERS_SECURE_H_
 
@@ -68,12 +68,12 @@ typedef struct secure_t {
 
 static _Atomic int secure_running;
 
-// OpenSSL frees what it has when the program ends: before that, threads must.
+// OpenSSL frees its memory when the program ends, so the threads must end before.
 static inline void secure_wait(void) {
   while (secure_running) (void)poll(NULL, 0, 1);
 }
 
-// Both return false when nothing was done for want of bytes or room.
+// Both pass bytes on. False: there were no bytes, or there was no room.
 static inline bool secure_go_up(secure_t *s) {
   secure_way_t *up = &s->up;
   if (!up->over && up->begin == up->end) {
@@ -145,7 +145,7 @@ static inline void *secure_run(void *context) {
     if (s->down.begin < s->down.end) wait[0].events |= POLLOUT;
     if (!s->down.over && s->down.begin == s->down.end) wait[1].events |= POLLIN;
     if (s->up.begin < s->up.end) wait[1].events |= POLLOUT;
-    // A socket that is waited for in no way would only say that it has hung up.
+    // poll() would report a hangup of a socket even if no event of it is awaited.
     if (!wait[0].events) wait[0].fd = -1;
     if (!wait[1].events) wait[1].fd = -1;
     (void)poll(wait, 2, -1);
@@ -158,8 +158,8 @@ static inline void *secure_run(void *context) {
   return NULL;
 }
 
-// Takes a connected socket; returns one whose bytes go through TLS over it. The
-// handshake is made by the thread, like all else.
+// Takes a connected socket. Returns a socket whose bytes go through TLS over it. The
+// thread also does the handshake.
 static inline int secure_wrap(int socket) {
   static const unsigned char kHttp[] = "\x08http/1.1";
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -60,7 +60,7 @@ static fc_dtype_t take_dtype(scan_t *scan) {
   return dtype;
 }
 
-// Reads 2x?xNx; returns the rank, the cursor is at what follows.
+// Reads dims like 2x?xNx. Returns the rank; the cursor is then after the last x.
 static int32_t take_dims(scan_t *scan, int64_t *dims) {
   if (accept(scan, "*x")) return FC_RANK_DYNAMIC;
   int32_t rank = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signatures from a line of text, so that a table row can show its type next to
+// Builds signatures from a line of text, so that a table row can show its types next to
 // its values. For tests only: the text is trusted.
 //
 //   signature  params "->" params         params  empty or param, param, …
@@ -25,9 +25,9 @@
 // Fails the running test when the text is wrong. Free with
 // fc_signature_destroy.
 fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text);
-// The same with the caller's builder, which can be used further.
+// The same with the caller's builder, which can still be used afterwards.
 fc_signature_t *fc_test_build(fc_builder_t *builder, const char *text);
-// The line that the signature is printed as; until the next call.
+// The signature, printed as a line. Valid until the next call.
 const char *fc_test_signature_text(const fc_signature_t *signature);
 
 #endif  // FARCALL_TESTS_HELPERS_TYPES_H_

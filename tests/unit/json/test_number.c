@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Number text to elements and back. The oracles are strtod and strtof of the C
-// library, _Float16 where the compiler has it, exact arithmetic in f64 for the
-// narrow types, and values written down by hand.
+// Converts numbers from text to elements and back. The oracles are strtod and strtof of
+// the C library, _Float16 if the compiler has it, exact arithmetic in f64 for the
+// narrow types, and values that were computed by hand.
 #include "helpers/test.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static uint64_t next_random(void) {
   return random_state;
 }
 
-// The bits of the element; a failure is its code with bit 63 set.
+// The element's bits. A failure is its code with bit 63 set.
 #define FAILED(code) (UINT64_C(1) << 63 | FC_CODE_##code)
 
 static uint64_t parse(const char *text, fc_dtype_t dtype) {
@@ -198,7 +198,7 @@ static void complaints_name_value_and_limit(void **state) {
   }
 }
 
-// Every decimal string around the ends of every width, against strtoll.
+// Compares every decimal string near the limits of every width with strtoll.
 static void integers_around_each_limit(void **state) {
   (void)state;
   static const fc_dtype_t dtypes[] = {
@@ -249,7 +249,7 @@ static void integers_print_as_printf_does(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Floats in
+// Reading floats
 
 typedef struct float_row_t {
   const char *name;  // the literal
@@ -267,7 +267,7 @@ static const float_row_t float_rows[] = {
     {"-1e-400", FC_DTYPE_F64, UINT64_C(1) << 63},
     {"1e-999999999999999999999999", FC_DTYPE_F32, 0},
     {"1e400", FC_DTYPE_F64, FAILED(OUT_OF_RANGE)},
-    // Exponents from 2^64 on, which would wrap to 0 in 64 bits.
+    // Exponents of 2^64 and more, which would wrap to 0 in 64 bits.
     {"1e18446744073709551616", FC_DTYPE_F64, FAILED(OUT_OF_RANGE)},
     {"1e-18446744073709551616", FC_DTYPE_F64, 0},
     {"1e340282366920938463463374607431768211456", FC_DTYPE_F32,
@@ -300,7 +300,7 @@ static const float_row_t float_rows[] = {
     {"16777217", FC_DTYPE_F32, 0x4B800000},
     {"16777217.0000000000000000000001", FC_DTYPE_F32, 0x4B800001},
     {"16777219", FC_DTYPE_F32, 0x4B800002},
-    // Through f64 this would round twice, to 0x3F800000.
+    // If it were rounded to f64 first, this would be rounded twice, to 0x3F800000.
     {"1.00000005960464477540", FC_DTYPE_F32, 0x3F800001},
     {"1.00000005960464477539062500", FC_DTYPE_F32, 0x3F800000},
     {"1.00000005960464477539062501", FC_DTYPE_F32, 0x3F800001},
@@ -379,7 +379,7 @@ static void check_against_libc(const char *text) {
   if (parse(text, FC_DTYPE_F32) != wanted32) fail_msg("f32 %s", text);
 }
 
-// Literals of every length and magnitude, with the point anywhere.
+// Literals of every length and magnitude, with the point at any place.
 static void random_literals_read_as_strtod_does(void **state) {
   (void)state;
   for (int i = 0; i < 200000; i++) {
@@ -398,8 +398,8 @@ static void random_literals_read_as_strtod_does(void **state) {
   }
 }
 
-// The exact decimal of the middle between a value and the next, written out,
-// and decimals a little more and a little less than that.
+// Writes the exact middle between a value and the next one as a decimal, and decimals
+// that are a little larger and a little smaller.
 static void midpoints_read_as_strtod_does(void **state) {
   (void)state;
   for (int i = 0; i < 3000; i++) {
@@ -413,8 +413,7 @@ static void midpoints_read_as_strtod_does(void **state) {
     above = nextafter(wide, (double)INFINITY);
     above32 = nextafterf(narrow, INFINITY);
     char text[1500];
-    // long double holds the middle exactly (64-bit mantissa), and so does f64
-    // for f32.
+    // long double holds the exact middle (64-bit mantissa), and f64 does for f32.
     snprintf(text, sizeof text, "%.1100Lf",
              ((long double)wide + (long double)above) / 2);
     check_against_libc(text);
@@ -432,7 +431,7 @@ static void midpoints_read_as_strtod_does(void **state) {
   }
 }
 
-// Megabytes of digits are read in linear time and still decide rightly.
+// A million digits are read in linear time and rounded correctly.
 static void a_million_digits(void **state) {
   (void)state;
   enum { COUNT = 1000000 };
@@ -458,7 +457,7 @@ static void a_million_digits(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Floats out
+// Writing floats
 
 typedef struct print_row_t {
   const char *name;  // the text
@@ -537,8 +536,8 @@ static void floats_print_shortest(void **state) {
   }
 }
 
-// No decimal with fewer digits reads back, and no other with as many is
-// nearer; `%.*e` makes the candidates.
+// No decimal with fewer digits reads back as the value, and none with as many digits is
+// nearer. `%.*e` makes the decimals to compare with.
 static void check_shortest(const char *text, double value) {
   char digits[64];
   size_t count = 0;
@@ -593,8 +592,7 @@ static void random_floats_come_back(void **state) {
   }
 }
 
-// The values of the narrow types, computed from their bits in the most direct
-// way.
+// Computes the values of the narrow types from their bits in the most direct way.
 static double narrow_value(fc_dtype_t dtype, unsigned bits) {
   if (dtype == FC_DTYPE_F8E8M0FNU)
     return bits == 255 ? (double)NAN : ldexp(1, (int)bits - 127);
@@ -620,7 +618,7 @@ static double narrow_value(fc_dtype_t dtype, unsigned bits) {
   return sign * ldexp(fraction | 1u << mantissa, (int)field - bias - mantissa);
 }
 
-// What the others are is in numbers/narrow, by an oracle of others.
+// numbers/narrow tests the narrow types that are not listed here, with another oracle.
 static const struct {
   const char *name;
   fc_dtype_t dtype;
@@ -635,8 +633,8 @@ static const struct {
     {"f8E8M0FNU", FC_DTYPE_F8E8M0FNU, 256},
 };
 
-// Every value prints and reads back; so does each border between neighbours,
-// from both sides, where the tie goes to the even one.
+// Every value is printed and read back. So is each border between two neighbours, from
+// both sides; a tie goes to the even one.
 static void every_narrow_value_comes_back(void **state) {
   (void)state;
   for (size_t i = 0; i < FC_ARRAY_COUNT(narrow_rows); i++) {
@@ -675,8 +673,9 @@ static void every_narrow_value_comes_back(void **state) {
   fc_test_row(NULL);
 }
 
-// Compares what is printed for a value with the shortest decimal that reads as the value.
-// To find that one, decimals of one digit are tried, then of two digits, and so on.
+// Compares the printed text of a value with the shortest decimal that reads as the
+// value. To find the latter, tries decimals of one digit, then of two digits, and so
+// on.
 static void narrow_values_print_shortest(void **state) {
   (void)state;
   for (size_t i = 0; i + 1 < FC_ARRAY_COUNT(narrow_rows); i++) {
@@ -690,7 +689,7 @@ static void narrow_values_print_shortest(void **state) {
       for (int digits = 0; digits < 8 && best == 0; digits++) {
         char text[32];
         snprintf(text, sizeof text, "%.*e", digits, value);
-        // Tries the nearest decimal of that length, else its neighbours.
+        // Tries the nearest decimal of that length, then the two next to it.
         if (parse(text, dtype) == bits) best = strtod(text, NULL);
         if (best != 0) break;
         double step = pow(10, floor(log10(value)) - digits);
@@ -784,9 +783,9 @@ static void complex_and_small_integers_print(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Runs
+// Runs of numbers
 
-// A literal of up to 40 characters or something like one.
+// Makes a literal of up to 40 characters, or something similar that is none.
 static size_t make_literal(char *out) {
   char *at = out;
   if (next_random() % 2) *at++ = '-';
@@ -807,8 +806,8 @@ static size_t make_literal(char *out) {
   return (size_t)(at - out);
 }
 
-// Whatever stands around a literal, and however near it is to the ends of the
-// memory: a run takes only what fc_number_parse takes, and reads the same bits.
+// Whatever surrounds a literal, and however near it is to the ends of the memory, a run
+// accepts only what fc_number_parse accepts, and reads the same bits.
 static void a_run_reads_as_one_literal_does(void **state) {
   (void)state;
   static const fc_dtype_t kDtypes[] = {
@@ -839,7 +838,7 @@ static void a_run_reads_as_one_literal_does(void **state) {
     bool at_element;
     size_t count = fc_number_parse_run(dtype, text, &cursor, text + total, &got,
                                        1, &at_element);
-    // The literal ends where a comma was, or at what is no part of a number.
+    // The literal ended at a comma, or at a character that is no part of a number.
     fc_str_t read = {literal, size};
     if (count && !at_element) read.size = (size_t)(cursor - text) - before;
     bool number = !fc_number_parse(read, dtype, &wanted, NULL);
@@ -854,9 +853,9 @@ static void a_run_reads_as_one_literal_does(void **state) {
   assert_true(taken > 50000);  // or it tests little
 }
 
-// Makes a literal of the kinds that rows of f32 have: short ones of any length, those
-// of 16 to 19 digits, those with an exponent, exact middles of two f32 and decimals
-// close to one.
+// Makes literals as they occur in rows of f32: short ones of any length, those of 16 to
+// 19 digits, those with an exponent, exact middles of two f32, and decimals close to a
+// middle.
 static int make_float(char *out, size_t capacity) {
   const double value = (double)(int64_t)next_random() * 0x1p-62;
   const uint64_t middle = (next_random() >> 40 | 1u << 24) | 1;
@@ -880,9 +879,9 @@ static int make_float(char *out, size_t capacity) {
   }
 }
 
-// Rows of one to nine literals, at the ends of the memory and in the middle. All but
-// the last element before the end of the text are read, with the bits that each has
-// alone.
+// Rows of one to nine literals, at the ends of the memory and in the middle. All of
+// them are read, except the last before the end of the text. Each gets the bits that it
+// has when it is read alone.
 static void a_row_of_floats_reads_as_each_does(void **state) {
   (void)state;
   static const char *const kCommas[] = {",", ", ", ",\n", " , ", ",\t  "};
@@ -923,7 +922,7 @@ static void a_row_of_floats_reads_as_each_does(void **state) {
   }
 }
 
-// Rows with mistakes in them: nothing is read that is no number alone.
+// Rows with mistakes: a run reads nothing that is not a number when it is read alone.
 static void a_row_stops_at_a_mistake(void **state) {
   (void)state;
   static const char *const kCommas[] = {",",   ", ", ",  ", " ,",
@@ -943,7 +942,7 @@ static void a_row_stops_at_a_mistake(void **state) {
       memcpy(row + size, comma, strlen(comma));
       size += strlen(comma);
     }
-    // The end of the text is far behind.
+    // The end of the text is far away.
     const char *cursor = row + starts[0];
     float got[COUNT], wanted = 0;
     bool at_element;
@@ -952,7 +951,7 @@ static void a_row_stops_at_a_mistake(void **state) {
     for (size_t k = 0; k < read; k++) {
       const bool last = k + 1 == read && !at_element;
       fc_str_t literal = {row + starts[k], sizes[k]};
-      // A comma with a minus behind it makes the next literal longer.
+      // A '-' after the comma belongs to the next literal.
       if (literal.data[-1] == '-') literal.data--, literal.size++;
       if (last) literal.size = (size_t)(cursor - literal.data);
       if (fc_number_parse(literal, FC_DTYPE_F32, &wanted, NULL) ||
@@ -965,8 +964,8 @@ static void a_row_stops_at_a_mistake(void **state) {
   assert_true(taken > 100000);  // or it tests little
 }
 
-// A row's floats print as each does alone, whatever its neighbours are and however far
-// they are apart.
+// Each float of a row is printed as it is alone, whatever its neighbours are and
+// however far apart they are.
 static void a_row_of_floats_prints_as_each_does(void **state) {
   (void)state;
   for (int i = 0; i < 30000; i++) {
@@ -979,7 +978,8 @@ static void a_row_of_floats_prints_as_each_does(void **state) {
       const double uniform = (double)(int32_t)next_random() * 0x1p-31;
       values[k] = (float)uniform;
       if (kind == 0) memcpy(&values[k], &bits, sizeof bits);
-      // Few binary digits: whole numbers, powers of two, ties between decimals.
+      // Values with few binary digits: whole numbers, powers of two, ties between
+      // decimals.
       if (kind == 1)
         values[k] = ldexpf((float)(bits % 4096), -(int)(bits >> 28));
       if (kind == 2) values[k] = ldexpf((float)uniform, (int)(bits % 50) - 25);
@@ -1003,8 +1003,8 @@ static void a_row_of_floats_prints_as_each_does(void **state) {
   }
 }
 
-// The f64 nearest to each literal is the middle of two f32, but the literal is
-// beside it. Rounding twice gives the even f32, and that is the wrong one.
+// The f64 nearest to each literal is the middle of two f32, but the literal itself is
+// not. Rounding twice would give the even f32, which is wrong.
 static const struct {
   const char *name;
   uint32_t bits;
@@ -1020,7 +1020,7 @@ static void a_float_of_a_run_is_rounded_once(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(beside_ties); i++) {
     char text[256];
     fc_test_row(beside_ties[i].name);
-    // Far from both ends, where literals are read in one piece.
+    // The literal is far from both ends of the memory, where it is read in one piece.
     const int size = snprintf(text, sizeof text, "%64s,%s,%64s", "",
                               beside_ties[i].name, "");
     const char *cursor = text + 65;

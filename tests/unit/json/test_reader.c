@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pull reader: tokens, mistakes and their places, escapes, pointers, the
-// bulk path, documents that arrive in pieces.
+// The pull reader: tokens, mistakes and where they are, escapes, pointers, bulk reads,
+// documents that arrive in pieces.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 // ---------------------------------------------------------------------------
 // Tokens
 
-// One letter a token, in the order of the enumeration; $ is the end.
+// One letter for each token, in the order of the enumeration; $ is the end.
 static const char kLetters[] = "$?nft1\":[]{}";
 
 typedef struct token_row_t {
@@ -36,8 +36,8 @@ static const token_row_t token_rows[] = {
      "[\"\"]$"},
 };
 
-// Feeds the text in two pieces, each an exact copy, so that a read past its end
-// shows.
+// Feeds the text in two pieces. Each is a copy of exact size, so that a read past its
+// end is noticed.
 static void read_tokens(const char *text, size_t split, char *out) {
   size_t size = strlen(text), count = 0;
   fc_json_reader_t reader;
@@ -77,7 +77,7 @@ static void tokens_are_the_same_in_one_piece_or_two(void **state) {
 // ---------------------------------------------------------------------------
 // Whole documents
 
-// An exact copy, so that the address sanitizer sees a read past the end.
+// A copy of exact size, so that the address sanitizer sees a read past the end.
 static char *copy_of(fc_str_t text) {
   char *copy = malloc(text.size ? text.size : 1);
   if (text.size) memcpy(copy, text.data, text.size);
@@ -108,7 +108,7 @@ static void check_row(const fc_json_row_t *row) {
   fc_json_row_write(row, (char *)(uintptr_t)text.data);
   fc_error_t whole, parts;
   assert_int_equal(read_all(text, text.size, &whole), row->verdict);
-  // The verdict and its place do not depend on how the text arrives.
+  // The verdict and its offset do not depend on how the text is cut into pieces.
   for (size_t split = 0; split < text.size && split < 200; split++) {
     assert_int_equal(read_all(text, split, &parts), row->verdict);
     assert_int_equal(parts.byte_offset, whole.byte_offset);
@@ -123,7 +123,7 @@ static void every_class_of_document_has_its_verdict(void **state) {
   FC_TEST_EACH_ROW(const fc_json_row_t, row, fc_json_open_rows) check_row(row);
 }
 
-// All prefixes of a valid document are invalid, unless it is a bare number.
+// No prefix of a valid document is valid, unless the document is a bare number.
 static void no_prefix_is_valid(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const fc_json_row_t, row, fc_json_valid_rows) {
@@ -140,7 +140,7 @@ static void no_prefix_is_valid(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Mistakes and their places
+// Mistakes and their offsets
 
 typedef struct mistake_row_t {
   const char *name;
@@ -291,7 +291,7 @@ static void pointers_are_cut_between_characters(void **state) {
   assert_int_equal(fc_json_pointer(&reader, out, 0), 0);
 }
 
-// What fc_json_pointer says after each token.
+// The result of fc_json_pointer after each token.
 static void pointers_follow_the_tokens(void **state) {
   (void)state;
   static const char *const pointers[] = {
@@ -393,7 +393,7 @@ static const element_row_t element_rows[] = {
      FC_JSON_ARRAY_END, "1,2,3,4,5,6,7,8,9,10,11,12,255"},
 };
 
-// Reads the row in two pieces, the first `split` bytes long.
+// Reads the row in two pieces; the first has `split` bytes.
 static void check_elements(const element_row_t *row, size_t split) {
   fc_str_t text = fc_str(row->text);
   char document[96];
@@ -430,7 +430,7 @@ static void check_elements(const element_row_t *row, size_t split) {
   char printed[1024];
   *fc_number_print_run(row->dtype, out, (ptrdiff_t)size, count, printed) = '\0';
   assert_string_equal(printed, row->values);
-  // What stopped it was not consumed, and is the next token.
+  // What ended the elements was not consumed: it is the next token.
   if (token != FC_JSON_ARRAY_END && split == text.size) {
     assert_int_equal(fc_json_next(&reader, &token, &err), FC_OK);
     char pointer[16], wanted[16];
@@ -503,7 +503,7 @@ static void bad_elements_have_a_place(void **state) {
       status = fc_json_next(&reader, &token, &err);
       if (status) break;
       assert_int_equal(token, FC_JSON_ARRAY_BEGIN);
-      // Two are wanted: a mistake behind the last of them counts as well.
+      // Two elements are wanted. A mistake after the second one is an error, too.
       status = fc_json_read_elements(&reader, row->dtype, out, 2, &count,
                                      &token, &err);
     }
@@ -565,7 +565,7 @@ static void members_are_read_skipped_or_refused(void **state) {
   }
 }
 
-// The last row may have no name: then it stands for all other members.
+// If the last row has no name, it stands for all other members.
 static void other_members_have_a_row(void **state) {
   (void)state;
   static const fc_json_member_t members[] = {{"a", read_member_text, NULL},

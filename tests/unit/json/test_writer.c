@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strings, base64, elements and nested arrays into sinks of every size.
+// Writes strings, base64, elements and nested arrays into sinks of many sizes.
 #include "helpers/test.h"
 
 #include <limits.h>
@@ -26,7 +26,8 @@ static void fixed_init(fixed_t *fixed, size_t capacity) {
   fixed->sink = (fc_sink_t){fixed->data, fixed->data + capacity, refuse};
 }
 
-// A sink that hands out spans of few bytes, so that every write meets an end.
+// A sink that gives room for only a few bytes at a time, so that each write meets an
+// end.
 typedef struct drops_t {
   fc_sink_t sink;
   char span[80];
@@ -108,7 +109,7 @@ static void strings_are_escaped(void **state) {
   }
 }
 
-// Characters come back through the reader, escaped and as UTF-8.
+// Characters are read back unchanged, whether they were escaped or written as UTF-8.
 static void strings_come_back(void **state) {
   (void)state;
   for (uint32_t scalar = 0; scalar < 0x110000;
@@ -143,7 +144,7 @@ static void strings_come_back(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Base64: the vectors of RFC 4648 section 10, and what must be refused.
+// Base64: the vectors of RFC 4648, section 10, and what must be refused
 
 typedef struct base64_row_t {
   const char *name;
@@ -400,7 +401,7 @@ static void a_form_reads_as_the_document(void **state) {
   }
 }
 
-// A block that just holds the text is large enough; one byte less is an error.
+// A block that just holds the text is large enough. With one byte less, writing fails.
 static void a_limit_is_met_to_the_byte(void **state) {
   (void)state;
   float data[40];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processor features: what the system's own list says we have, we have; the
-// feature lists of modules; the denormal switch.
+// Processor features: those that the system lists are found. Also the feature lists of
+// modules, and the switch for denormals.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "kernels/cpu.h"
 
-// Features that this build hides, though /proc/cpuinfo may list them.
+// Features that this build ignores, though /proc/cpuinfo may list them.
 #define HIDDEN "," FARCALL_HIDE_CPU_FEATURES ","
 
 #if defined(__x86_64__)
@@ -53,7 +53,8 @@ static void features_agree_with_the_system(void **state) {
   }
 }
 #elif defined(__aarch64__)
-// The processor's own registers, of which the system shows what it supports.
+// The processor's own registers. The system shows us the bits of features that it
+// supports.
 typedef struct field_row_t {
   const char *name;  // LLVM's
   int id;            // of registers()
@@ -91,7 +92,7 @@ static void features_agree_with_the_system(void **state) {
   fc_cpu_t cpu;
   fc_cpu_read(&cpu);
   read_registers(registers);
-  // Every processor of AArch64 that Debian runs on has these.
+  // Every AArch64 processor that runs Debian has these two features.
   assert_int_equal(fc_cpu_has(&cpu, FC_STR("fp-armv8")), FC_CPU_YES);
   assert_int_equal(fc_cpu_has(&cpu, FC_STR("neon")), FC_CPU_YES);
   FC_TEST_EACH_ROW(const field_row_t, row, names) {
@@ -105,7 +106,7 @@ static void features_agree_with_the_system(void **state) {
 }
 #endif
 
-// Four features: B comes before A in the table, and C2 begins as C.
+// Four features: B comes before A in the table, and the name of C2 begins with C's.
 #if defined(__x86_64__)
 #define A "avx2"
 #define B "fma"
@@ -128,7 +129,7 @@ typedef struct list_row_t {
   const char *missing;  // NULL: no feature is missing
 } list_row_t;
 
-// What a processor without any feature lacks of each list.
+// Which features of each list are missing on a processor that has none.
 static const list_row_t lists[] = {
     {"empty", "", NULL},
     {"not wanted", "-" A ",-" C, NULL},
@@ -170,7 +171,7 @@ static float half_of_the_smallest(void) {
   return smallest * half;
 }
 
-// However many features are missing, the message says what to do.
+// However many features are missing, the message still says what to do.
 static void the_remedy_is_never_cut(void **state) {
   (void)state;
   static const fc_cpu_t bare = {{0}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel ELF loader against what the real compiler wrote (the newest module
-// under tests/corpus/iree): it loads, every rule has a row that breaks
-// it, and no change of a byte in the tables makes the loader touch anything
-// outside the image (the address sanitizer watches).
+// The loader of kernel ELF files, tested with a file of the real compiler (the newest
+// module under tests/corpus/iree). The file is loaded; each rule has a row that breaks
+// it; and no changed byte in the tables makes the loader access memory outside the
+// image (the address sanitizer watches).
 #include "helpers/test.h"
 
 #include <elf.h>
@@ -26,7 +26,7 @@
 static char *image;
 static size_t image_size;
 
-// The kernel ELF lies 16-aligned somewhere inside the module.
+// Finds the kernel ELF inside the module, at a multiple of 16 bytes.
 static int read_image(void **state) {
   (void)state;
   FILE *file = fopen(MODULE, "rb");
@@ -39,7 +39,7 @@ static int read_image(void **state) {
     image = bytes + at;
     Elf64_Ehdr header;
     memcpy(&header, image, sizeof header);
-    // Section headers come last.
+    // The section headers are the end of an ELF file.
     image_size = header.e_shoff + header.e_shnum * header.e_shentsize;
     assert_true(image_size <= size - at);
     return 0;
@@ -84,7 +84,7 @@ static void a_real_image_loads(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// One rule broken at a time
+// Rows that break one rule each
 
 typedef struct patch_row_t {
   const char *name;
@@ -92,7 +92,7 @@ typedef struct patch_row_t {
   const char *reason;
 } patch_row_t;
 
-// A table is aligned, as its file is read into aligned memory.
+// A table is aligned: the file was read into aligned memory.
 static void *table_at(char *bytes, uint64_t offset) { return bytes + offset; }
 
 static Elf64_Ehdr *header_of(char *bytes) { return table_at(bytes, 0); }
@@ -114,7 +114,7 @@ static Elf64_Dyn *entry_of(char *bytes, int64_t tag) {
   return entry;
 }
 
-// Tables lie in the first segment, where address and file offset agree.
+// The tables are in the first segment, where addresses equal file offsets.
 static Elf64_Rela *relocation_of(char *bytes) {
   return table_at(bytes, entry_of(bytes, DT_RELA)->d_un.d_ptr);
 }
@@ -203,7 +203,7 @@ static void symbol_index(char *b) {
   relocation_of(b)->r_info = ELF64_R_INFO(0x7FFFFFFF, RELOC_GLOB_DAT);
 }
 
-// Moves a table, and its entry, to the segment that relocations write into.
+// Moves a table to the segment that relocations write into, and updates its entry.
 static void move_to_writable(char *b, int64_t tag, size_t size) {
   const Elf64_Phdr *data = segment_of(b, PT_LOAD, 2);
   Elf64_Dyn *entry = entry_of(b, tag);
@@ -213,7 +213,7 @@ static void move_to_writable(char *b, int64_t tag, size_t size) {
 static void writable_symbols(char *b) {
   Elf64_Rela *row = relocation_of(b);
   move_to_writable(b, DT_SYMTAB, 2 * sizeof(Elf64_Sym));
-  // This would rename the first symbol after its name was checked.
+  // The relocation would rename the first symbol after its name was checked.
   row->r_offset = segment_of(b, PT_LOAD, 2)->p_vaddr + sizeof(Elf64_Sym);
 }
 static void writable_strings(char *b) {
@@ -224,7 +224,7 @@ static void writable_relocations(char *b) {
   entry_of(b, DT_RELASZ)->d_un.d_val = sizeof(Elf64_Rela);
   move_to_writable(b, DT_RELA, sizeof(Elf64_Rela));
 }
-// The second segment begins on the last page of the first, behind its last byte.
+// The second segment begins on the last page of the first segment, after its last byte.
 static void shared_page(char *b) {
   Elf64_Phdr *first = segment_of(b, PT_LOAD, 0);
   Elf64_Phdr *second = segment_of(b, PT_LOAD, 1);
@@ -297,7 +297,7 @@ static void every_broken_rule_is_named(void **state) {
   free(copy);
 }
 
-// What may be done with the page at `address`: "r--p".
+// The rights of the page at `address`, for example "r--p".
 static void read_protection(uintptr_t address, char out[5]) {
   FILE *maps = fopen("/proc/self/maps", "r");
   assert_non_null(maps);
@@ -325,7 +325,7 @@ static void segments_are_as_protected_as_they_say(void **state) {
     const Elf64_Phdr *segment = segment_of(image, PT_LOAD, i);
     const bool code = segment->p_flags & PF_X;
     read_protection(begin + segment->p_vaddr, rights);
-    // Only relocations write to data, and they are done.
+    // Data is read-only: only relocations write to it, and they are done.
     assert_string_equal(rights, code ? "r-xp" : "r--p");
   }
   fc_elf_unload(elf);
@@ -345,8 +345,8 @@ static void truncated_images_are_refused(void **state) {
   }
 }
 
-// Changes headers, dynamic section, symbols, strings and relocations, byte by
-// byte.
+// Changes headers, dynamic section, symbols, strings and relocations, one byte at a
+// time.
 static void changed_bytes_never_harm(void **state) {
   (void)state;
   char *copy = malloc(image_size);
@@ -393,8 +393,8 @@ long __wrap_sysconf(int name) {
   return page_size && name == _SC_PAGESIZE ? page_size : __real_sysconf(name);
 }
 
-// Compilers leave as much room between segments as pages of their target may need:
-// 4 KiB on x86-64, 64 on AArch64.
+// Compilers leave room between segments for the largest page that their target may
+// have: 4 KiB on x86-64, 64 KiB on AArch64.
 static void pages_may_be_as_large_as_the_target_s(void **state) {
   (void)state;
 #if defined(__aarch64__)

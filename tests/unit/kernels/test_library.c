@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an executable library may ask of the runtime (tests/modules/kernel). How its
+// What an executable library may demand of the runtime (tests/modules/kernel). How its
 // kernels run is tested in server/tiles.
 #include "kernels/library.h"
 
@@ -28,8 +28,8 @@ static fc_status_t open_and_close(const char *path, fc_error_t *err) {
   return FC_OK;
 }
 
-// The runtime has no imports, so a library loads if it can do without all of
-// its own.
+// The runtime offers no imports, so a library is loaded only if all its imports are
+// optional.
 static void imports_must_be_optional(void **state) {
   (void)state;
   static const struct {
@@ -49,7 +49,7 @@ static void imports_must_be_optional(void **state) {
   }
 }
 
-// Tables that lie where a compiler never puts them are not read.
+// Tables at unaligned addresses, where no compiler puts them, are not read.
 static void tables_must_be_aligned(void **state) {
   (void)state;
   static const char *const rows[] = {"the library", "header",     "imports",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plans of buckets, against all plans that there are.
+// The plan that is made for a batch is compared with every possible plan.
 #include "marshal/batch.h"
 
 #include "helpers/test.h"
@@ -57,7 +57,7 @@ static void the_cheapest_plan_is_made(void **state) {
   }
 }
 
-// The least that `rows` rows cost, by trying all plans.
+// The least cost of `rows` rows, found by trying all plans.
 static uint64_t try_all(const buckets_t *buckets, uint32_t first,
                         int64_t rows) {
   uint64_t least = UINT64_MAX;
@@ -122,7 +122,7 @@ static void check_costs(const fc_batch_t *batch, const uint64_t *wanted) {
   }
 }
 
-// Buckets are sorted, and one of no rows is none.
+// Buckets are sorted, and a bucket of no rows is dropped.
 static void costs_are_learned(void **state) {
   (void)state;
   fc_batch_t *batch = make((const int64_t[]){8, 0, 1, 4}, 4);
@@ -131,12 +131,13 @@ static void costs_are_learned(void **state) {
   assert_int_equal(batch->buckets[0].row, 2);
   assert_int_equal(batch->buckets[2].rows, 8);
   check_costs(batch, (const uint64_t[]){17, 20, 24});
-  // Smaller buckets were never measured: their rows' part of the cost of the larger one.
+  // The smaller buckets were never measured: each gets its rows' share of the larger
+  // bucket's cost.
   fc_batch_learn(batch, 2, 800);
   check_costs(batch, (const uint64_t[]){101, 401, 17 + 7});
   fc_batch_learn(batch, 0, 300);
   check_costs(batch, (const uint64_t[]){101, 300, 300});
-  // A cost is believed after some calls, and the first may have been slow.
+  // A measured cost is used only after some calls: the first call may have been slow.
   fc_batch_learn(batch, 2, 700);
   fc_batch_learn(batch, 2, 900);
   check_costs(batch, (const uint64_t[]){88, 300, 700});
@@ -147,7 +148,7 @@ static void costs_are_learned(void **state) {
   fc_free(fc_allocator_system(), batch);
 }
 
-// One that was slow once is tried again some time.
+// The cost of a bucket that was slow once falls with time, so that it is tried again.
 static void what_was_slow_is_forgotten(void **state) {
   (void)state;
   fc_batch_t *batch = make((const int64_t[]){1, 8}, 2);

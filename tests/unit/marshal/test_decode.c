@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Call documents: who gets which argument, what containers take, and which
-// error a wrong document gets, with its pointer and offset.
+// Call documents: which parameter gets which argument, what containers accept, and the
+// error of a wrong document, with its pointer and offset.
 #include "helpers/call.h"
 #include "helpers/test.h"
 
@@ -12,7 +12,7 @@
 
 #define XY "x: i8, y: i8 ->"
 
-// An argument, and a dict that takes the keywords of a call.
+// An argument, and a dict that receives the call's keywords.
 #define REST                                                     \
   "\"i8\",[\"sdict_kwargs\",[\"b\",\"i8\"],[\"c\",[\"ndarray\"," \
   "\"i8\",1,1]]]"
@@ -157,8 +157,8 @@ static const fc_test_decode_row_t containers[] = {
        "((((i8:1, i8:2), (i64:2))), (i64:1))"),
 };
 
-// The calls in the unit tests of IREE's Python binding (iree/runtime's
-// function_test.py), in JSON, through the metadata they use.
+// The calls in the unit tests of IREE's Python binding (function_test.py of
+// iree/runtime), as JSON, with the metadata that they use.
 #define V1(a, r) "v1 {\"a\":[" a "],\"r\":[" r "]}"
 #define KW \
   V1("\"i32\",[\"named\",\"a\",\"i32\"],[\"named\",\"b\",\"i32\"]", "\"i32\"")
@@ -246,10 +246,10 @@ static const fc_test_decode_row_t v1[] = {
        "((i8:4, i8:3), (i8:1, i8:2)); f32:5"),
 };
 
-// SIP: the arguments are one tree whose leaves say where they go.
+// SIP: the arguments are one tree, whose leaves have the raw index.
 #define LIST_2 "root (i8@0, f32@1) ->"
 #define DICT_3 "root {input_ids: i8@1, input_mask: i8@2, segment_ids: i8@0} ->"
-// The real signature has 384 where this has 2.
+// The real signature has 384 where this one has 2.
 #define MOBILEBERT                                               \
   "sip I53!D49!K10!input_ids_1K11!input_mask_2K12!segment_ids_0" \
   "R39!D35!K11!end_logits_0K13!start_logits_1 "                  \
@@ -316,7 +316,7 @@ static const fc_test_decode_row_t sip[] = {
     OK("empty dict as an object", "root {} ->", "[{}]", ""),
 };
 
-// What a client gets wrong: each is one error, with its place.
+// Wrong documents: each gives one error, with its pointer and offset.
 static const fc_test_decode_row_t wrong_inputs[] = {
     BAD("bad JSON", "x: tensor<2xf32> ->", "{\"args\":[[1,2]^", JSON_SYNTAX,
         "/args/0"),
@@ -358,7 +358,7 @@ EACH(v1)
 EACH(sip)
 EACH(wrong_inputs)
 
-// What a client reads: the argument, the thing, the nearest name.
+// Messages: they name the argument, what is wrong, and the nearest name.
 typedef struct message_row_t {
   const char *name;
   const char *types;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers: raw results, written here by hand, to JSON; and what a module may
-// not return.
+// Answers: raw results, written here by hand, become JSON. Also what a module must not
+// return.
 #include <stdio.h>
 
 #include "helpers/call.h"
@@ -530,8 +530,8 @@ static const option_row_t options[] = {
      1,
      "{\"options\":{\"results\":\"b64\"}}",
      "[{\"dtype\":\"f32\",\"shape\":[0,3],\"b64\":\"\"}]"},
-    // An answer can be sent as an argument: booleans are 0 or 1, signs fill the
-    // byte.
+    // The answer can be sent back as an argument: booleans are 0 or 1, and the sign
+    // fills the byte.
     {"b64 of booleans",
      "-> tensor<4xi1>",
      {TENSOR(UI8, 1, s4, NULL, small)},
@@ -589,7 +589,7 @@ static void a_named_dim_binds_the_results(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// A named dim that no argument has gets its size from the first result.
+// A named dim that no argument has gets its size from the first result that has it.
 static void a_named_dim_binds_results_to_each_other(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -641,7 +641,7 @@ static void options_change_the_print(void **state) {
   }
 }
 
-// A sink that hands out its memory `step` bytes at a time.
+// A sink that gives its memory away `step` bytes at a time.
 typedef struct drip_t {
   fc_sink_t sink;
   char *end;
@@ -685,7 +685,7 @@ static void a_limit_is_exact(void **state) {
   }
 }
 
-// A broadcast costs no memory, nor do rows without elements. Their size shows
+// A broadcast needs no memory, and neither do rows without elements. Their size is seen
 // only when they are printed, so printing must stop at the limit.
 static void a_huge_view_is_not_printed(void **state) {
   (void)state;

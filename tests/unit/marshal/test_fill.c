@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors of unknown size: their memory grows with them, whatever stands behind them in
-// the document, and a call has a limited number of them.
+// Tensors of unknown size: their memory grows with them, whatever follows them in the
+// document, and the number of such tensors in a call is limited.
 #include "marshal/fill.h"
 
 #include "helpers/call.h"
 #include "helpers/test.h"
 #include "marshal/frame.h"
 
-// Counts the bytes that it gives.
+// Counts the bytes that it allocates.
 static void *count_bytes(void *context, size_t size, size_t alignment) {
   *(size_t *)context += size;
   const fc_allocator_t system = fc_allocator_system();
@@ -21,7 +21,8 @@ static void release(void *context, void *memory) {
   system.release(system.context, memory);
 }
 
-// Writes `count` times `element`, with commas between, in brackets.
+// Writes `head`, `count` times `element` with commas between them in brackets, and
+// `tail`.
 static fc_str_t repeat(fc_text_t *text, const char *head, const char *element,
                        size_t count, const char *tail) {
   fc_text_init(text, fc_allocator_system(), SIZE_MAX);
@@ -48,8 +49,8 @@ static const many_row_t many[] = {
     {"complex", "[tensor<?xcomplex<f32>>] ->", "[[1,2]]"},
 };
 
-// 20,000 tensors of up to 64 bytes: what is allocated for them and for their values is
-// in proportion to their number.
+// 20,000 tensors of up to 64 bytes. The memory for them and their values is
+// proportional to their number.
 static void many_small_tensors_take_little_memory(void **state) {
   (void)state;
   enum { COUNT = 20000 };
@@ -65,7 +66,8 @@ static void many_small_tensors_take_little_memory(void **state) {
     const fc_status_t status = fc_test_call_decode(
         &call, repeat(&body, "[[", row->element, COUNT, "]]"), &err);
     assert_int_equal(status, FC_OK);
-    // 64 for the elements, 56 for the value, twice and more as the list grows.
+    // 64 bytes for the elements, 56 for the value, and more than twice that as the list
+    // grows.
     assert_in_range(bytes, 0, (size_t)COUNT * 400 + (1 << 17));
     fc_text_deinit(&body);
     fc_test_call_deinit(&call);
@@ -87,7 +89,7 @@ static const grown_row_t grown[] = {
     {"rows of any length", "tensor<?x?xi32> ->", "[117901063,117901063]", 8},
 };
 
-// The sizes around those at which the memory is extended or moved.
+// Sizes around those at which the memory is extended or moved.
 static void elements_stay_when_memory_grows(void **state) {
   (void)state;
   static const size_t counts[] = {1,    85,   86,    255,   256,
@@ -136,7 +138,7 @@ static void a_call_has_so_many_tensors(void **state) {
   }
 }
 
-// A process may have 65,530 mappings: 40,000 tensors have no page each.
+// A process may have 65,530 mappings, so 40,000 tensors cannot each have a guard page.
 static void many_guarded_tensors_share_a_mapping(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -157,7 +159,7 @@ static void many_guarded_tensors_share_a_mapping(void **state) {
     const fc_tensor_t *tensor = &list->list.items[i].tensor;
     assert_memory_equal(tensor->data, expected, sizeof expected);
     assert_int_equal((uintptr_t)tensor->data % 64, 0);
-    // What lies behind is no other tensor's.
+    // The bytes after the tensor are filler, not another tensor's.
     const uint8_t *behind = (const uint8_t *)tensor->data + sizeof expected;
     for (size_t k = 0; k < 56; k++) assert_int_equal(behind[k], 0xFF);
   }
@@ -165,7 +167,8 @@ static void many_guarded_tensors_share_a_mapping(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// A number that the other sign holds is no error, and none is described for it.
+// A number that only fits the other sign of the type is accepted, and no error is
+// written for it.
 static void a_change_of_sign_makes_no_error(void **state) {
   (void)state;
   fc_test_call_t call;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trip decode, call, encode through the echo module kind, and a frame's
-// life around it.
+// Decoding, calling and encoding with the echo module kind, and how a frame is used
+// again.
 #include <stdlib.h>
 
 #include "base/guard.h"
@@ -54,7 +54,8 @@ static void values_come_back(void **state) {
     fc_test_call_init(&call, row->types, NULL);
     char answer[1024];
     fc_error_t err;
-    // Twice: the second call has a warm frame. Then with guarded memory.
+    // Calls twice, so that the second call has a warm frame; then once with guarded
+    // memory.
     for (int i = 0; i < 3; i++) {
       fc_frame_set_guard(call.frame, i == 2);
       if (fc_test_call_echo(&call, fc_str(row->body), answer, sizeof answer,
@@ -91,8 +92,8 @@ static void a_call_has_only_its_own_options(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// The bytes between a guarded tensor and its page are a NaN that no calculation
-// makes. A result with this NaN was computed from them, unless the caller sent
+// The bytes between a guarded tensor and its guard page are a NaN that no calculation
+// makes. A result with this NaN was computed from these bytes, unless the caller sent
 // it.
 static fc_status_t read_behind(void *instance, size_t index,
                                fc_backend_call_t *call, fc_error_t *err) {
@@ -100,7 +101,7 @@ static fc_status_t read_behind(void *instance, size_t index,
   fc_tensor_t *tensor = &call->results[0].tensor;
   const size_t size = fc_dtype_size(tensor->dtype);
   const size_t before = (size_t)(tensor->shape[0] - 1) * size;
-  // The echo has the argument's memory, which is not to be written.
+  // The echo returns the argument's memory, which must not be written.
   uint8_t *copy = fc_arena_alloc(call->arena, before + size, 64);
   if (!copy) return fc_fail_memory(err);
   memcpy(copy, tensor->data, before);
@@ -192,8 +193,8 @@ static void a_guarded_tensor_goes_with_its_call(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// A result that is a view of `memory`. One word of `memory` has the bytes FC_GUARD_FILL,
-// with which a guard fills what lies behind tensors.
+// A result that is a view of `memory`. One word of `memory` has the bytes
+// FC_GUARD_FILL, which a guard writes after tensors.
 typedef struct view_row_t {
   const char *name;
   fc_dtype_t dtype;
@@ -256,7 +257,7 @@ static void so_is_one_in_a_strided_result(void **state) {
 // ---------------------------------------------------------------------------
 // Memory
 
-// A sink over memory of fixed size refuses what does not fit.
+// A sink of fixed size, which refuses what does not fit.
 static fc_status_t full(fc_sink_t *sink, size_t need, fc_error_t *err) {
   (void)sink;
   (void)need;
@@ -336,12 +337,12 @@ static fc_status_t whole_life(fc_allocator_t allocator, void *context,
 static void every_allocation_may_fail(void **state) {
   (void)state;
   fc_signature_t *signature = fc_test_signature(fc_allocator_system(), BUSY);
-  // Plan, frame, two arenas, answer.
+  // At least the plan, the frame, two arenas and the answer are allocated.
   assert_true(fc_test_allocation_sweep(whole_life, signature) >= 5);
   fc_signature_destroy(signature);
 }
 
-// Live bytes, and the most there ever were.
+// The bytes in use, and the most that ever were in use.
 typedef struct meter_t {
   size_t live;
   size_t peak;
@@ -446,7 +447,7 @@ static void memory_is_bound_by_the_body(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Placing
+// Placing tensors
 
 typedef struct placed_t {
   uint32_t leaf;
@@ -709,7 +710,7 @@ static void arguments_that_were_set_are_checked(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// What a caller may get wrong
+// Mistakes of the frame's user
 
 static void a_frame_calls_what_it_was_begun_for(void **state) {
   (void)state;
@@ -778,7 +779,7 @@ static const given_row_t given[] = {
     {"of an unknown type", "any -> any", FC_DTYPE_I8, NULL, 1, true},
 };
 
-// Code may rely on an alignment and on dense elements: other tensors are
+// Code may depend on an alignment and on dense elements. A tensor without them is
 // copied.
 static void a_tensor_is_copied_where_code_needs_another(void **state) {
   (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops of steps over functions that a test makes up: what is refused before the first
-// step, what feeds what, and where memory goes. module/test_iteration.c has real modules.
+// Loops of steps over functions of this test: what is refused before the first step,
+// which result is fed to which argument, and where values are kept.
+// module/test_iteration.c uses real modules.
 #include "marshal/iteration.h"
 
 #include <stdio.h>
@@ -144,7 +145,7 @@ static void what_cannot_be_is_refused_before_the_first_step(void **state) {
   }
 }
 
-// A call of its own knows no such member.
+// A call without a loop refuses the member "repeat".
 static void a_plain_call_has_no_repeat(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -164,7 +165,7 @@ static void a_plain_call_has_no_repeat(void **state) {
 typedef fc_status_t function_t(void *instance, size_t index,
                                fc_backend_call_t *call, fc_error_t *err);
 
-// Adds one to the first byte of each argument that has memory, and to each i64; answers
+// Adds one to the first byte of each argument that has memory, and to each i64. Returns
 // the arguments in their own memory.
 static fc_status_t add_one(void *instance, size_t index,
                            fc_backend_call_t *call, fc_error_t *err) {
@@ -181,7 +182,7 @@ static fc_status_t add_one(void *instance, size_t index,
   return FC_OK;
 }
 
-// Answers the first argument twice, one after the other.
+// Returns the first argument followed by a copy of itself.
 static fc_status_t twice(void *instance, size_t index, fc_backend_call_t *call,
                          fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));
@@ -200,7 +201,7 @@ static fc_status_t twice(void *instance, size_t index, fc_backend_call_t *call,
   return FC_OK;
 }
 
-// Answers the first argument without its first element: a view of its memory.
+// Returns the first argument without its first element: a view of its memory.
 static fc_status_t drop(void *instance, size_t index, fc_backend_call_t *call,
                         fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));
@@ -216,7 +217,7 @@ static fc_status_t drop(void *instance, size_t index, fc_backend_call_t *call,
   return FC_OK;
 }
 
-// Answers the first argument backwards: a view with a stride of -1.
+// Returns the first argument in reverse order: a view with a stride of -1.
 static fc_status_t turn(void *instance, size_t index, fc_backend_call_t *call,
                         fc_error_t *err) {
   static const int64_t kBack[] = {-1};
@@ -227,7 +228,7 @@ static fc_status_t turn(void *instance, size_t index, fc_backend_call_t *call,
   return FC_OK;
 }
 
-// Answers text that is one letter longer.
+// Returns the text with one letter added.
 static fc_status_t append(void *instance, size_t index, fc_backend_call_t *call,
                           fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));
@@ -240,7 +241,7 @@ static fc_status_t append(void *instance, size_t index, fc_backend_call_t *call,
   return FC_OK;
 }
 
-// Answers the bits of the first argument.
+// Returns the bits of the first argument as integers.
 static fc_status_t as_integers(void *instance, size_t index,
                                fc_backend_call_t *call, fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));
@@ -498,7 +499,8 @@ static fc_status_t begin(user_t *user, const char *body, fc_error_t *err) {
   return status;
 }
 
-// Runs to the end. In turns of one step the carry is moved before each.
+// Runs the loop to its end. With turns of one step, the carry is moved before each
+// turn.
 static fc_status_t run(user_t *user, fc_iterated_t *out, fc_error_t *err) {
   size_t whole = 0;
   fc_status_t status;
@@ -537,7 +539,7 @@ static void steps_are_calls(void **state) {
       assert_string_equal(shown, row->lines);
       assert_int_equal(status == FC_OK, row->message == NULL);
       if (row->message) assert_string_equal(err.message, row->message);
-      // Also of an error that a run has left to the next one.
+      // The error struct may still hold an error of an earlier run.
       if (how == 0) first = err;
       assert_int_equal(err.status, first.status);
       assert_int_equal(err.has_pointer, first.has_pointer);
@@ -549,7 +551,7 @@ static void steps_are_calls(void **state) {
   }
 }
 
-// Lines of an event stream.
+// Events of a stream: the caller's text is written before and after each line.
 static void lines_stand_between_what_the_caller_says(void **state) {
   (void)state;
   user_t user;
@@ -623,8 +625,8 @@ static void memory_may_run_out(void **state) {
   }
 }
 
-// Whatever a process wrote into the memory: an error, or other numbers, but no access
-// beside it. The address sanitizer watches.
+// Whatever a process wrote into the carry, the loop ends with an error or other
+// numbers, and accesses no memory outside it. The address sanitizer watches.
 static void a_damaged_carry_is_refused(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const steps_t, row, rows) {
@@ -657,7 +659,7 @@ static void a_damaged_carry_is_refused(void **state) {
   }
 }
 
-// Places that lie on each other or on what says where they are.
+// Places that overlap another place, or the nodes that describe the places.
 static void a_place_that_is_not_its_own_is_refused(void **state) {
   (void)state;
   for (int what = 0; what < 4; what++) {
@@ -677,7 +679,7 @@ static void a_place_that_is_not_its_own_is_refused(void **state) {
     if (what == 0) places[1].at = 0;
     if (what == 1) places[1].at = nodes;
     if (what == 2) places[0].shape_at = nodes;
-    // Holds the shape until the first step adds one.
+    // The place holds the shape until the first step adds one to it.
     if (what == 3) places[0].shape_at = places[1].at;
     assert_int_not_equal(run(&user, &out, &err), FC_OK);
     assert_int_equal(err.code, FC_CODE_INTERNAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every class of JSON document, right and wrong, as a whole body and as a value
-// inside one. What is wrong must be refused wherever it stands; what is right
-// must never be called a syntax error.
+// Every class of JSON document, right and wrong, as a whole body and as a value in a
+// body. A wrong one must be refused at any place. A right one must never be called a
+// syntax error.
 #include "helpers/json_rows.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ typedef struct embed_row_t {
   const char *types;
   const char *head;
   const char *tail;
-  // The value is skipped, so only the reader can refuse it. Otherwise a value
-  // error may come first.
+  // The value is skipped, so only the reader can refuse it. False: an error about the
+  // value may come first.
   bool skipped;
 } embed_row_t;
 
@@ -61,8 +61,8 @@ static fc_code_t decode_embedded(fc_test_call_t *call, const embed_row_t *embed,
   return err.code;
 }
 
-// A row with a brace too many or too few moves the end of the object around it.
-// Then what is missing in that object is the first error, and not the row's.
+// A row with too many or too few braces moves the end of the object around it. Then the
+// first error is that this object lacks a member, not the row's error.
 static bool moves_the_end(const fc_json_row_t *row) {
   int open = 0;
   for (size_t i = 0; i < row->size; i++) {

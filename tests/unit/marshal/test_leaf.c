@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of every leaf type, right and wrong, by the table of JSON values in
+// Values of every leaf type, right and wrong, following the table of JSON values in
 // docs/abi.md.
 #include "helpers/call.h"
 #include "helpers/test.h"
@@ -396,8 +396,8 @@ static const fc_test_decode_row_t typed[] = {
         MISSING_KEY, "/0"),
 };
 
-// Dims of one name differ: the error names both arguments, at the place that
-// differs.
+// Dims with the same name have different sizes. The error names both arguments and
+// points at the one that differs.
 #define MATMUL "a: tensor<MxKxf32>, b: tensor<KxNxf32> ->"
 #define DIFFER(name, types, body, pointer, message) \
   { name, types, body, NULL, FC_CODE_SHAPE_MISMATCH, pointer, message }
@@ -527,7 +527,7 @@ static const fc_test_decode_row_t unknown[] = {
     BAD("dtype alone", "any ->", "[{\"dtype\":\"i8\"^}]", MISSING_KEY, "/0"),
 };
 
-// Bytecode does not say whether integers have a sign: both are taken.
+// Bytecode does not tell whether integers are signed, so both ranges are accepted.
 static const fc_test_decode_row_t signless[] = {
     OK("unsigned", "inferred tensor<4xi8> ->", "[[1,128,255,2]]",
        "4xi8[1 -128 -1 2]"),

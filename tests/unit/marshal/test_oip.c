@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Open Inference Protocol through the echo module kind: every type, as JSON and
-// raw, and where raw bytes may stay. What each mistake is answered is in the
-// transcripts (tests/http/cases/70-oip.http).
+// The Open Inference Protocol with the echo module kind: every type, as JSON and as raw
+// bytes, and when raw bytes are used without a copy. The answers to mistakes are tested
+// in the transcripts (tests/http/cases/70-oip.http).
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@
 #include "marshal/frame.h"
 #include "marshal/oip.h"
 
-// Decodes, echoes and encodes. The answer is NUL-terminated in `out`;
-// `out_document` is as of fc_oip_encode.
+// Decodes, echoes and encodes. `out` gets the answer, NUL-terminated; `out_document`
+// gets what fc_oip_encode writes there.
 static fc_status_t echo(fc_test_call_t *call, fc_str_t body, uint64_t document,
                         fc_text_t *out, uint64_t *out_document,
                         fc_error_t *err) {
@@ -154,7 +154,7 @@ static void values_come_back(void **state) {
       if (echo(&call, fc_str(body), FC_OIP_ALL, &answer, &document, &err)) {
         fail_msg("%s at %s", err.message, err.pointer);
       }
-      // Names of members come in another order than the answer's.
+      // The request's members are in another order than the answer's.
       assert_string_equal(answer.data, wanted);
       assert_int_equal(document, 0);
     }
@@ -163,8 +163,8 @@ static void values_come_back(void **state) {
   }
 }
 
-// Raw bytes stay where they are if they are aligned, and are copied otherwise;
-// the answer has the same bytes. Any byte is good but for those of booleans.
+// Aligned raw bytes are used where they are, others are copied. The answer has the same
+// bytes. Every byte value is valid, except in booleans.
 static void raw_bytes_come_back(void **state) {
   (void)state;
   static const char kDocument[] =
@@ -184,7 +184,7 @@ static void raw_bytes_come_back(void **state) {
   fc_test_call_init(&call, "tensor<?x4xf32>, bytes -> tensor<?x4xf32>, bytes",
                     NULL);
   for (size_t shift = 0; shift < 64; shift++) {
-    // The tensor is aligned when shift is 0.
+    // With shift 0 the tensor is aligned.
     uint8_t *body = memory + (64 - size % 64) % 64 + shift;
     memcpy(body, kDocument, size);
     for (size_t i = 0; i < 64; i++) body[size + i] = (uint8_t)(i * 37);
@@ -211,7 +211,8 @@ static void raw_bytes_come_back(void **state) {
   free(memory);
 }
 
-// A body alone is no value of a type that nobody knows, be it empty or without dims.
+// A body without a document is refused if the input's type is unknown, even if the body
+// is empty.
 static void a_body_of_unknown_type_is_refused(void **state) {
   (void)state;
   static const char *const kTypes[] = {"tensor<_> ->", "tensor<2x_> ->",
@@ -248,7 +249,7 @@ static void raw_booleans_are_0_or_1(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// Raw bytes without a document: their number gives the size of one dim at most.
+// Raw bytes without a document: from their number the size of at most one dim follows.
 static void a_body_says_one_dim(void **state) {
   (void)state;
   static const struct {
@@ -288,7 +289,7 @@ static void a_body_says_one_dim(void **state) {
   }
 }
 
-// What one input says of a named dim holds for the next, be it raw or JSON.
+// The size that one input gives a named dim must hold for the next input, raw or JSON.
 static void dims_of_one_name_agree(void **state) {
   (void)state;
   static const char kTwo[] = INPUT("0", "INT8", "[2]", "[1,2]");
@@ -327,7 +328,8 @@ static void dims_of_one_name_agree(void **state) {
   }
 }
 
-// BYTES is a value of unknown type, but no element type of a tensor.
+// BYTES is a valid datatype for a value of unknown type, but not for a tensor's
+// elements.
 static void byte_strings_of_unknown_type_are_checked(void **state) {
   (void)state;
   static const struct {
@@ -366,8 +368,9 @@ static void byte_strings_of_unknown_type_are_checked(void **state) {
   }
 }
 
-// The answer to many members without a name beside them. (Reading on for the name at
-// each of them would give the same answer, gigabytes later: no test asserts a time.)
+// Many members, but no "name" among them. (Searching the rest of the object for the
+// name at each member would give the same answer, after gigabytes of reading. No test
+// asserts a time.)
 static void a_missing_name_is_said(void **state) {
   (void)state;
   enum { MEMBERS = 4000, PAD = 1 << 20 };
@@ -397,7 +400,7 @@ static void a_missing_name_is_said(void **state) {
   free(body);
 }
 
-// KServe sends an empty tensor in this way when no other input has raw bytes.
+// KServe sends an empty tensor like this if no other input has raw bytes.
 static void an_empty_tensor_needs_no_bytes(void **state) {
   (void)state;
   static const char kBody[] =
@@ -416,8 +419,8 @@ static void an_empty_tensor_needs_no_bytes(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// A view of one element may have any shape, so the answer's limit must be
-// compared before anything is copied.
+// A view of one element may have any shape, so the limit of the answer must be checked
+// before anything is copied.
 static void a_result_beyond_the_limit_is_not_copied(void **state) {
   (void)state;
   static const char kJson[] = "{\"inputs\":[]}";
@@ -471,7 +474,7 @@ static void what_is_no_tensor_is_refused(void **state) {
     fc_text_t answer;
     fc_text_init(&answer, fc_allocator_system(), 4096);
     fc_error_t err;
-    // Asked again, the plan gives the same reason.
+    // The second time, the plan gives the same reason.
     for (int k = 0; k < 2; k++) {
       assert_int_equal(fc_oip_write_tensors(call.plan, &answer.sink, &err),
                        FC_UNIMPLEMENTED);
@@ -499,7 +502,7 @@ static void ids_are_found(void **state) {
   }
 }
 
-// Plan, model, frame and a call under an allocator that fails.
+// Makes plan, model and frame, and a call, with an allocator that fails.
 static fc_status_t whole_life(fc_allocator_t allocator, void *context,
                               fc_error_t *err) {
   static const char kBody[] = "{\"inputs\":[" INPUT(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values as JSON, then as files of tensors or raw behind a document, then as JSON
-// again, through the echo module kind. What a real NumPy writes and reads is in
-// tests/e2e/test_faces.py; what each mistake is answered in tests/http/cases.
+// Values as JSON, then as files of tensors or as raw bytes after a document, then as
+// JSON again, with the echo module kind. tests/e2e/test_faces.py writes and reads such
+// files with real NumPy; tests/http/cases has the answers to mistakes.
 #include "marshal/packed.h"
 
 #include <stdio.h>
@@ -39,7 +39,8 @@ static fc_status_t encode(fc_frame_t *frame, int form, body_t *out,
   return fc_packed_encode(frame, (fc_packed_t)form, sink, err);
 }
 
-// The body lies where a tensor would be aligned, and has no byte more than it says.
+// The body begins where a tensor would be aligned, and its memory ends with its last
+// byte.
 static fc_status_t echo(fc_test_call_t *call, int from, fc_str_t body,
                         uint64_t document, int to, body_t *out,
                         fc_error_t *err) {
@@ -53,8 +54,8 @@ static fc_status_t echo(fc_test_call_t *call, int from, fc_str_t body,
   return encode(call->frame, to, out, err);
 }
 
-// Makes the answer {"results":X} a call document {"args":X} of the same size,
-// so that bytes behind it stay where they are.
+// Makes the answer {"results":X} a call document {"args":X} of the same size, so that
+// the bytes after it keep their offset.
 static void results_as_arguments(body_t *body) {
   static const char kResults[] = "{\"results\":";
   assert_memory_equal(body->text.data, kResults, sizeof kResults - 1);
@@ -114,7 +115,7 @@ static void values_come_back(void **state) {
       }
       if (form == FRAMED) results_as_arguments(&there);
       const fc_str_t file = fc_text_str(&there.text);
-      // Wherever it lies: aligned, and not.
+      // Decodes the file at an aligned and at an unaligned address.
       char *memory = aligned_alloc(64, (file.size + 128) & ~(size_t)63);
       assert_non_null(memory);
       for (size_t shift = 0; shift < 2; shift++) {
@@ -136,8 +137,8 @@ static void values_come_back(void **state) {
   }
 }
 
-// Every file cut short, and with any one byte another, is refused or is another good
-// file; it is never an error of ours.
+// A file that is cut short, or in which one byte is changed, is refused or is another
+// valid file. It never leads to an internal error.
 static void damage_is_the_clients(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -180,7 +181,7 @@ static void damage_is_the_clients(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// numpy.savez calls arrays without a name arr_0, arr_1, ...
+// numpy.savez names unnamed arrays arr_0, arr_1, ...
 static void an_input_is_given_once(void **state) {
   (void)state;
   static const struct {
@@ -232,7 +233,7 @@ static void an_input_is_given_once(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// Bytes have a shape in a file, too.
+// In a file, bytes have a shape, too.
 static void bytes_are_as_many_as_their_shape_says(void **state) {
   (void)state;
   static const struct {
@@ -271,7 +272,7 @@ static void bytes_are_as_many_as_their_shape_says(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// The number 65,535 says that a file has more entries than that (zip64).
+// An entry count of 65,535 means that there are more entries (zip64).
 static void a_zip_has_fewer_entries_than_zip64(void **state) {
   (void)state;
   const uint32_t most = UINT16_MAX - 1;
@@ -291,7 +292,7 @@ static void a_zip_has_fewer_entries_than_zip64(void **state) {
   free(parts);
 }
 
-// Its local head says where the bytes of an entry begin: behind the file.
+// The local header says that the entry's bytes begin after the end of the file.
 static void an_entry_lies_in_its_zip(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -317,7 +318,7 @@ static void an_entry_lies_in_its_zip(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// An aligned tensor is not copied, one that is not is copied once.
+// An aligned tensor is not copied. One that is not aligned is copied once.
 static void bytes_stay_where_they_are(void **state) {
   (void)state;
   static const struct {

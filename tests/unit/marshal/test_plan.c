@@ -6,7 +6,7 @@
 #include "helpers/test.h"
 #include "helpers/types.h"
 
-// Ops in order, as text: kind, raw index, span, children.
+// Prints the plan's operations in order: kind, raw index, span, children.
 static void describe(const fc_plan_t *plan, uint32_t count, char *out,
                      size_t capacity) {
   static const char *const kKinds[] = {

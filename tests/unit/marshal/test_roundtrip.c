@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Properties over random types and values. A document is written twice while
-// it is made up: as the answer must read, and in another spelling (keys in
-// another order, blanks, tensors as objects). Both must bind to the same flat
-// list; one thing left out or added must be refused, with its pointer.
+// Properties of random types and values. Each document is written in two ways: as the
+// encoder must print it, and in another spelling (keys in another order, blanks,
+// tensors as objects). Both must be decoded to the same flat list. If something is left
+// out or added, the document must be refused, with a pointer to it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define CHILDREN_MAX 4
 
 // ---------------------------------------------------------------------------
-// Chance
+// Random numbers
 
 static uint64_t seed;
 
@@ -35,7 +35,7 @@ static uint32_t below(uint32_t limit) {
 static bool one_in(uint32_t count) { return below(count) == 0; }
 
 // ---------------------------------------------------------------------------
-// Text
+// Growing text
 
 typedef struct text_t {
   char *data;
@@ -182,7 +182,7 @@ typedef enum change_t {
   CHANGE_DUPLICATE,  // a key
 } change_t;
 
-// What is being written.
+// The state of writing one document in both spellings.
 typedef struct maker_t {
   bool typed;        // the answer has typed results
   uint32_t site;     // containers met so far
@@ -210,7 +210,7 @@ static void element(fc_dtype_t dtype, both_t *both) {
       put_both(both, one_in(2) ? "true" : "false");
       return;
     case FC_DTYPE_CLASS_FLOAT:
-      // Exact in every float type, and short in each.
+      // These numbers are exact, and short, in every float type.
       snprintf(text, sizeof text, "%s%u.%s", one_in(3) ? "-" : "", below(32),
                one_in(2) ? "0" : "5");
       snprintf(other, sizeof other, one_in(2) ? "%s00" : "%se0", text);
@@ -238,7 +238,7 @@ static void element(fc_dtype_t dtype, both_t *both) {
   put(&both->other, other);
 }
 
-// True for the container to change.
+// True if this container is the one to change.
 static bool is_site(maker_t *maker) { return maker->site++ == maker->changed; }
 
 static void changed(maker_t *maker, change_t change, fc_code_t code,
@@ -256,7 +256,7 @@ typedef struct nest_t {
   bool fixed;  // the outer dim is declared
 } nest_t;
 
-// Nested arrays. Only the outermost array may be the changed one.
+// Nested arrays. Of these, only the outermost array may be the container to change.
 // NOLINTNEXTLINE(misc-no-recursion)
 static void nested(maker_t *maker, const nest_t *nest, int32_t depth,
                    const char *path, both_t *both) {
@@ -312,7 +312,7 @@ static void tensor(maker_t *maker, const type_t *type, const char *path,
   }
   nest.fixed = type->rank > 0 && type->dims[0] >= 0;
   both_t plain = {0};
-  // Nesting cannot say what is below an empty dim, an object can.
+  // Nested arrays cannot express the dims after an empty one; an object can.
   bool object = empty || one_in(3);
   if (object) nest.fixed = false;
   nested(maker, &nest, 0, path, &plain);
@@ -358,8 +358,8 @@ static void bytes(const type_t *type, both_t *both) {
   put(&both->other, one_in(2) ? kBytes[i].other : kBytes[i].b64);
 }
 
-// Writes a key as a segment of a JSON pointer (RFC 6901); its quotes need no
-// escape.
+// Writes a key as a segment of a JSON pointer (RFC 6901). The quotes in keys need no
+// escape there.
 static void key_pointer(const char *key, char *out, size_t capacity) {
   size_t size = 0;
   out[0] = '\0';
@@ -420,7 +420,7 @@ static void put_key(text_t *text, const char *key) {
   put(text, "\":");
 }
 
-// Members in record order for the answer, in any other for the client.
+// The answer has the members in the record's order, the client's spelling in any other.
 // NOLINTNEXTLINE(misc-no-recursion)
 static void dict(maker_t *maker, const type_t *type, const char *path,
                  both_t *both) {
@@ -534,7 +534,7 @@ static void value(maker_t *maker, const type_t *type, const char *path,
 }
 
 // ---------------------------------------------------------------------------
-// The trip
+// Decoding, echoing and encoding
 
 typedef struct trip_t {
   fc_signature_t *signature;
@@ -582,8 +582,7 @@ static void trip_run(trip_t *trip, const char *body, char *flat,
   fc_frame_end(trip->frame);
 }
 
-// A random tuple or dict: its members are the arguments, and the results as
-// well.
+// A random tuple or dict, whose members are the arguments and also the results.
 static type_t *random_tuple(bool tree) {
   type_t *root = make_type(0, tree);
   while (root->kind != FC_TYPE_TUPLE && root->kind != FC_TYPE_DICT) {
@@ -630,7 +629,7 @@ static void shuffle_indices(type_t *root) {
   number_leaves(root, indices, &count);
 }
 
-// The document around the arguments: `root` written as tuple or dict.
+// Writes the document around the arguments; `root` becomes a tuple or a dict.
 static void wrap(const type_t *root, bool typed, const char *text,
                  text_t *out) {
   const char *options = typed ? "\"options\":{\"results\":\"typed\"}," : "";
@@ -645,7 +644,8 @@ static void wrap(const type_t *root, bool typed, const char *text,
   put(out, "}");
 }
 
-// The answer lists what was sent: each parameter by itself, but a tree as one.
+// The answer has the values that were sent: each parameter is a result, but a tree is
+// one result.
 static void expect_answer(const type_t *root, bool tree, const char *sent,
                           text_t *out) {
   put(out, "{\"results\":");
@@ -671,8 +671,8 @@ static void check_roundtrip(const type_t *root, bool tree, bool typed,
   wrap(root, typed, both.other.data, &other);
   wrap(root, typed, both.answer.data, &same);
   trip_run(trip, other.data, flat, &answer);
-  // Results of keyword arguments have no keys, so their text is not the one
-  // sent; the flat lists are compared instead.
+  // Results of keyword arguments have no keys, so their text differs from what was
+  // sent. Then only the flat lists are compared.
   if (tree || root->kind == FC_TYPE_TUPLE) {
     expect_answer(root, tree, both.answer.data, &expected);
     fc_str_t text = fc_text_str(&answer);
@@ -681,8 +681,8 @@ static void check_roundtrip(const type_t *root, bool tree, bool typed,
                expected.data);
     }
   }
-  // A typed answer says all that was sent: as a call it binds to the same
-  // values.
+  // A typed answer contains all that was sent. Sent as a call, it is decoded to the
+  // same values.
   if (typed) {
     trip_run(trip, same.data, flat_same, &answer);
     assert_string_equal(flat, flat_same);
@@ -695,7 +695,7 @@ static void check_roundtrip(const type_t *root, bool tree, bool typed,
   text_free(&both.other);
 }
 
-// One container is changed; the document must be refused there.
+// Changes one container; the document must be refused there.
 static void check_change(const type_t *root, bool tree, uint32_t site,
                          trip_t *trip) {
   maker_t maker = {.changed = site};

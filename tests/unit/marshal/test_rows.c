@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of any number of rows, made of functions for some numbers. What each row gives is
-// reckoned here; the function checks that it gets rows that were sent, and aligned.
+// Calls with any number of rows, made of functions that take certain numbers of rows.
+// This test computes the expected result of each row. The function checks that its rows
+// are aligned, and that they were sent.
 #include <stdio.h>
 
 #include "abi/sizes.h"
@@ -156,7 +157,7 @@ static int32_t value_at(int64_t row, int k) {
   return (int32_t)(100 * row + k + 1);
 }
 
-// The results of `rows` rows, which must be as each row gives them.
+// The results of `rows` rows must be what each row gives alone.
 static void check_results(const module_t *module, int64_t rows) {
   size_t count;
   const fc_value_t *results = fc_frame_results(module->frame, &count);
@@ -215,7 +216,8 @@ static void every_number_of_rows_is_computed(void **state) {
   }
 }
 
-// The guard leaves what lies in the store where it is, so slices of it are aligned here.
+// The guard does not copy values that are in the store, so slices of such a value must
+// be copied to be aligned.
 static void slices_of_the_store_are_aligned(void **state) {
   (void)state;
   module_t module;
@@ -238,7 +240,7 @@ static void slices_of_the_store_are_aligned(void **state) {
   module_deinit(&module);
 }
 
-// Arguments that were set, not decoded: an array of which each second row is meant.
+// Arguments that were set, not decoded: a view of every second row of an array.
 static void views_are_sliced(void **state) {
   (void)state;
   module_t module;
@@ -274,7 +276,8 @@ static void views_are_sliced(void **state) {
   module_deinit(&module);
 }
 
-// One call that has all rows uses them where they lie, and so are its results.
+// A single call that takes all rows uses them where they are, and its results are not
+// copied, either.
 static void nothing_is_copied_for_one_call(void **state) {
   (void)state;
   module_t module;
@@ -348,7 +351,8 @@ static void what_cannot_be_is_said(void **state) {
   }
 }
 
-// Until rows are known not to depend on each other, a call has a size that there is.
+// As long as rows may depend on each other, a call must have exactly the rows of one of
+// the functions.
 static void without_a_proof_sizes_are_exact(void **state) {
   (void)state;
   module_t module;
@@ -391,7 +395,7 @@ static void rows_survive_every_failing_allocation(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Stacks
+// Stacks: several calls computed as one
 
 static void print_part(int64_t first, int64_t rows, const char *rest, char *out,
                        size_t size) {
@@ -446,7 +450,8 @@ static void check_part(const fc_frame_t *frame, int64_t first, int64_t rows) {
   }
 }
 
-// Whatever costs less, the smallest function is called for a row that is to be alone.
+// With `least`, the rows of a call are computed by the smallest function, even if a
+// larger one costs less.
 static void the_least_function_is_called_for_each(void **state) {
   (void)state;
   for (size_t b = 0; b < FC_ARRAY_COUNT(kBuckets); b++) {
@@ -539,7 +544,8 @@ static void only_what_is_alike_is_stacked(void **state) {
   module_deinit(&module);
 }
 
-// What is refused together leaves each call as it was: made by itself it is answered.
+// When a stack of calls fails, its calls are unchanged: each is answered if it is made
+// alone.
 static void a_stack_that_fails_leaves_its_calls(void **state) {
   (void)state;
   static const struct {

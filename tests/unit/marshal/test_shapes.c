@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every small tensor against every small type: ranks 1 to 4, dims 0 to 2, each
-// dim static or dynamic, whole and broken at each place. A model that looks at
-// the nesting alone says what must be accepted and with which shape.
+// Every small tensor against every small type: ranks 1 to 4, dims 0 to 2, each dim
+// static or dynamic, intact and with damage at each place. The oracle looks only at the
+// nesting: it says whether the tensor must be accepted, and its shape.
 #include <stdio.h>
 
 #include "farcall/codec.h"
@@ -11,7 +11,7 @@
 #define RANK_MAX 4
 #define NODES_MAX 128
 
-// Nested arrays as a tree; a number is a node without a list.
+// Nested arrays as a tree. A number is a node that is no array.
 typedef struct node_t {
   bool is_array;
   uint32_t count;
@@ -39,7 +39,7 @@ static uint32_t fill(nesting_t *nesting, const int64_t *shape, int32_t rank) {
   return node;
 }
 
-// Elements are numbered as they stand, so that a misplaced one shows.
+// The elements are numbered in text order, so that a misplaced one is noticed.
 // NOLINTNEXTLINE(misc-no-recursion)
 static char *print(const nesting_t *nesting, uint32_t node, char *out,
                    uint32_t *number) {
@@ -56,14 +56,15 @@ static char *print(const nesting_t *nesting, uint32_t node, char *out,
 }
 
 // ---------------------------------------------------------------------------
-// The model
+// The oracle
 
 typedef struct verdict_t {
   bool accepted;
   int64_t shape[RANK_MAX];
 } verdict_t;
 
-// All nodes of one depth have one length; those of the last are numbers.
+// True if all nodes of the same depth have the same length, and those of the last depth
+// are numbers.
 // NOLINTNEXTLINE(misc-no-recursion)
 static bool same_lengths(const nesting_t *nesting, uint32_t node, int32_t depth,
                          int32_t rank, int64_t *lengths) {
@@ -85,7 +86,7 @@ static verdict_t judge(const nesting_t *nesting, const int64_t *declared,
   verdict_t verdict = {.accepted = false, .shape = {-1, -1, -1, -1}};
   if (!same_lengths(nesting, 0, 0, rank, verdict.shape)) return verdict;
   for (int32_t i = 0; i < rank; i++) {
-    // Below an empty array: the declared size, or 0.
+    // Below an empty array a dim has its declared size, or 0.
     if (verdict.shape[i] < 0) {
       verdict.shape[i] = declared[i] < 0 ? 0 : declared[i];
     }
@@ -163,7 +164,7 @@ static void check(bench_t *bench, const nesting_t *nesting) {
   }
 }
 
-// Breaks the nesting at each node in each way.
+// Damages the nesting at each node in each way.
 static void check_broken(bench_t *bench, const nesting_t *whole) {
   for (uint32_t i = 0; i < whole->count; i++) {
     nesting_t broken = *whole;
@@ -182,11 +183,11 @@ static void check_broken(bench_t *bench, const nesting_t *whole) {
       check(bench, &broken);
       broken = *whole;
     }
-    // A number for an array, and the other way round.
+    // A number replaces an array, or an array a number.
     node->is_array = !node->is_array;
     node->count = 0;
     check(bench, &broken);
-    // One more level of brackets.
+    // Adds one more level of brackets.
     broken = *whole;
     uint32_t inner = add_node(&broken, false);
     broken.nodes[inner] = *node;
@@ -195,7 +196,7 @@ static void check_broken(bench_t *bench, const nesting_t *whole) {
   }
 }
 
-// Counts `digits` up in base `base`; false when all are 0 again.
+// Counts up by one, in base `base`. False: all digits are 0 again.
 static bool next_digits(int64_t *digits, int32_t count, int64_t base) {
   for (int32_t i = 0; i < count; i++) {
     if (++digits[i] < base) return true;
@@ -214,7 +215,7 @@ static void check_type(bench_t *bench) {
     for (int32_t i = 0; i < bench->rank; i++) {
       fits &= bench->declared[i] < 0 || bench->declared[i] == shape[i];
     }
-    // What is wrong as a whole needs no more breaking, except where it is cheap.
+    // A shape that does not fit is also damaged only where that is cheap.
     if (fits || bench->rank < 3) check_broken(bench, &nesting);
   } while (next_digits(shape, bench->rank, 3));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which function a call is made of, where several are one to callers.
+// Several functions that callers see as one: which of them a call runs.
 #include "abi/sizes.h"
 
 #include <stdio.h>
@@ -29,7 +29,8 @@ static fc_status_t call(void *instance, size_t index, fc_backend_call_t *call,
   return fc_backend_echo.call(instance, index, call, err);
 }
 
-// Functions a, b, c and d of these types; the first `count` are f.
+// A module with the functions a, b, c and d of these types. Callers see the first
+// `count` as f.
 static void sized_init(sized_t *sized, const char *const *types, size_t count) {
   static const char *const kNames[] = {"a", "b", "c", "d"};
   const fc_allocator_t allocator = fc_allocator_system();
@@ -72,7 +73,8 @@ static void sized_deinit(sized_t *sized) {
   for (size_t i = 0; i < 4; i++) fc_signature_destroy(sized->signatures[i]);
 }
 
-// Makes a call of these arguments, and again those it was given as they lie in the frame.
+// Makes a call with these arguments, then once more with the arguments as the frame has
+// them.
 static fc_status_t run(sized_t *sized, const char *body, bool oip,
                        fc_error_t *err) {
   fc_error_reset(err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every reader and every writer looks whether the call is to end, again and again, and
-// stops at the look that says so. The clock is this file's (tests/CMakeLists.txt), and a
-// look is a reading of it.
+// Every reader and writer checks again and again whether its call must stop, and stops
+// at the first check that says so. Each check ("look") reads the clock, and the clock
+// is replaced by this file's (tests/CMakeLists.txt).
 #include "base/stop.h"
 
 #include <stdlib.h>
@@ -74,7 +74,8 @@ typedef struct row_t {
   const char *tail;
   size_t count;  // elements, with commas between; of raw bytes: how many
   bool sized;    // the row says that count
-  // If not 0, all is one token, without commas, and so often it is passed through.
+  // If not 0, the elements form a single token without commas, which is read this many
+  // times.
   unsigned passes;
 } row_t;
 
@@ -94,7 +95,7 @@ static const row_t rows[] = {
      100000, false, 0},
     {"text", JSON, "[str] -> [str]", "[[", "\"abc\"", "]]", 100000, false, 0},
     {"blanks", JSON, "[i8] -> [i8]", "[[", "1     ", "]]", 100000, false, 0},
-    // One value, or what stands between values.
+    // One long value, or long text between values.
     {"base64", JSON, "tensor<?xi8> -> tensor<?xi8>",
      "[{\"shape\":[900000],\"b64\":\"", "AAAA", "\"}]", 300000, true, 2},
     {"base64 with escapes", JSON, "tensor<?xi8> -> tensor<?xi8>",
@@ -139,7 +140,7 @@ static void put(fc_text_t *text, fc_str_t bytes) {
   assert_int_equal(fc_sink_put(&text->sink, bytes, NULL), FC_OK);
 }
 
-// An array of 512 rows in Fortran's order, as a file or as the entry of a zip file.
+// An array of 512 rows in Fortran order, as a file or as an entry of a zip file.
 static void put_array(fc_text_t *text, form_t form, fc_str_t elements) {
   char head[FC_NPY_HEAD_MAX];
   size_t size;
@@ -188,7 +189,7 @@ typedef struct subject_t {
   bool encodes;
 } subject_t;
 
-// Runs the stage, and counts its looks.
+// Runs the stage and counts the looks.
 static fc_status_t run(subject_t *subject, size_t fires, bool cancels,
                        fc_error_t *err) {
   fc_frame_t *frame = subject->call.frame;
@@ -218,7 +219,7 @@ static void each_look_can_end_it(subject_t *subject) {
   fc_error_t err;
   if (run(subject, 0, false, &err)) fail_msg("%s", err.message);
   const size_t all = looks;
-  // One for each 256 KiB at least, though most look more often.
+  // At least one look for each 256 KiB; most rows need more.
   assert_in_range(all, 2 + subject->body.size / (256 << 10), SIZE_MAX);
   const row_t *row = subject->row;
   if (row->passes && !subject->encodes) {
@@ -229,7 +230,7 @@ static void each_look_can_end_it(subject_t *subject) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(fires); i++) {
     assert_int_equal(run(subject, fires[i], false, &err), FC_DEADLINE_EXCEEDED);
     assert_int_equal(err.code, FC_CODE_DEADLINE_EXCEEDED);
-    // It stops there, or after a look ahead, whose errors do not count.
+    // It stops at that look, or one look later if that one was only reading ahead.
     assert_in_range(looks, fires[i], fires[i] + 1);
     assert_int_equal(run(subject, fires[i], true, &err), FC_CANCELLED);
     assert_int_equal(err.code, FC_CODE_CALL_FAILED);
@@ -263,7 +264,7 @@ static void decode_ends_at_each_look(void **state) {
 static void encode_ends_at_each_look(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const row_t, row, rows) {
-    // One value is a small answer, and all raw bytes are one copy.
+    // The answer to one value is small, and raw bytes are copied at once.
     const bool small = !strcmp(row->name, "OIP, skipped") ||
                        !strcmp(row->name, "one blank") || !row->head;
     if (!small) look(row, row->count, true);

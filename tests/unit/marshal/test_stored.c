@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of values that stay: what documents may say of them, where a function writes, and
-// what is there afterwards.
+// Calls with values that stay from call to call: what documents may say of them, where
+// a function writes, and which values are there afterwards.
 #include "marshal/stored.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void *add(desk_t *it, const char *name, const fc_value_t *value,
   return data;
 }
 
-// kv = f32[2] of 1 and 2, other the same, n = 7, b = "abc", e = i8[0]
+// The values: kv = f32[2] of 1 and 2, other = the same, n = 7, b = "abc", e = i8[0]
 static void open_desk(desk_t *it) {
   static const int64_t two[] = {2}, none[] = {0};
   static const float floats[] = {1, 2};
@@ -259,7 +259,7 @@ static void documents_name_and_keep_values(void **state) {
   }
 }
 
-// A list is kept by a function of some types, and given to one of others.
+// One function keeps a list of some types, and a function of other types gets it.
 typedef struct list_row_t {
   const char *name, *from, *body;
   const char *to;
@@ -352,7 +352,7 @@ static void lists_are_kept_and_given(void **state) {
         answer, "{\"results\":[{\"ref\":\"l\",\"type\":" LIST_TYPE "}]}");
     fc_store_row_t *kept = fc_store_find(&desk.desk, FC_STR("l"));
     assert_int_equal(fc_store_verify(kept, &err), FC_OK);
-    // Another session has it, too: a function that may write gets a copy.
+    // If another session shares the list, a function that may write gets a copy of it.
     for (int shared = 0; shared < 2; shared++) {
       kept->flags = shared ? FC_STORE_SHARED : 0;
       err = (fc_error_t){0};
@@ -367,8 +367,8 @@ static void lists_are_kept_and_given(void **state) {
   }
 }
 
-// A function may write over what lies in the store: each byte of a list has other values
-// in turn.
+// A function may overwrite what is in the store. Here each byte of a stored list gets
+// other values, one after the other.
 static void lists_that_were_written_over_are_read_safely(void **state) {
   (void)state;
   static const char *const types =
@@ -429,7 +429,7 @@ static void without_a_store_there_are_no_values(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// The value of a float vector of the desk.
+// The elements of a float vector on the desk.
 static const float *floats_of(desk_t *it, const char *name) {
   void *data;
   fc_error_t err;
@@ -467,7 +467,8 @@ static void a_function_writes_where_the_value_lies(void **state) {
   }
 }
 
-// What a step is told lies in memory that a module may have written to.
+// The loan of an earlier step was read from memory that a module may have written to,
+// so a loan of a value that does not exist is refused.
 static void a_value_is_lent_again_if_there_is_one(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -510,7 +511,7 @@ static void a_shared_value_stays_as_it_is_for_the_others(void **state) {
       run(&call, &desk, "[" KV "]", true, answer, sizeof answer, &err), FC_OK);
   assert_int_equal(row->change, FC_STORE_NEW);
   assert_true(floats_of(&desk, "kv")[0] == 2 && first[0] == 1);
-  // One that is kept over it, too.
+  // A result that is kept under the name does not change the shared value, either.
   row->flags = FC_STORE_SHARED;
   first = floats_of(&desk, "kv");
   fc_test_call_deinit(&call);
@@ -525,7 +526,7 @@ static void a_shared_value_stays_as_it_is_for_the_others(void **state) {
   close_desk(&desk);
 }
 
-// What is behind the encoder may still fail, as the end of a compressed answer.
+// After encoding, the call may still fail, for example while the answer is compressed.
 static void an_answer_that_is_not_whole_keeps_nothing(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -553,7 +554,7 @@ static void an_answer_that_is_not_whole_keeps_nothing(void **state) {
     fc_frame_end(call.frame);
     assert_true(floats_of(&desk, "kv")[0] == (whole ? 8 : 1));
   }
-  // The next call is as ever.
+  // The next call works as usual.
   char answer[256];
   assert_int_equal(
       run(&call, &desk,
@@ -576,7 +577,7 @@ static void a_call_that_fails_keeps_nothing(void **state) {
                     "tensor<2xf32>, tensor<?xi8> -> tensor<2xf32>, "
                     "tensor<?xi8>",
                     NULL);
-  // The answer has no room for the second result.
+  // The answer has no room for its second result.
   assert_int_not_equal(
       run(&call, &desk,
           "{\"args\":[[8,9],[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,"
@@ -632,11 +633,12 @@ static void state_in_place_grows_from_call_to_call(void **state) {
     assert_true(floats_of(&desk, "h")[0] == (float)i);
     assert_int_equal(desk.store.copied, 0);
   }
-  // Without a store each call has its own.
+  // Without a store each call has a state of its own.
   assert_int_equal(run(&call, NULL, "[6]", true, answer, sizeof answer, &err),
                    FC_OK);
   assert_string_equal(answer, "{\"results\":[6]}");
-  // It is the function's: nobody gives it, and what it is must fit.
+  // The state is the function's: no caller can pass it, and a stored value of another
+  // type is refused.
   (void)run(&call, &desk, "[5,[1,2]]", true, answer, sizeof answer, &err);
   assert_int_equal(err.code, FC_CODE_EXTRA_ARGUMENT);
   fc_store_find(&desk.desk, FC_STR("h"))->kind = FC_VALUE_SCALAR;
@@ -648,7 +650,7 @@ static void state_in_place_grows_from_call_to_call(void **state) {
 
 static void results_become_arguments(void **state) {
   (void)state;
-  // The echo answers its arguments: a and b change places in each call.
+  // The echo returns its arguments, so a and b are exchanged by each call.
   static const declared_t states[] = {{"kv", 0, 1}, {"other", 1, 0}};
   fc_test_call_t call;
   desk_t desk;
@@ -680,7 +682,8 @@ static void a_scalar_is_state_too(void **state) {
   fc_error_t err = {0};
   char answer[256];
   open_desk(&desk);
-  // Result 1 is argument 1, which is sent: n becomes what was sent last.
+  // Result 1 is argument 1, which the caller sends, so n becomes the value that was
+  // sent last.
   init_call(&call, "i64, i64 -> i64, i64", states, 1);
   assert_int_equal(run(&call, &desk, "[9]", false, answer, sizeof answer, &err),
                    FC_OK);
@@ -706,7 +709,7 @@ static void if_absent_is_about_names_of_keeps(void **state) {
   char answer[256];
   open_desk(&desk);
   init_call(&call, "tensor<2xf32>, i8 -> tensor<2xf32>, i8", states, 1);
-  // The state is there, and its result takes its place as ever.
+  // "if_absent" does not concern the state: it exists, and is replaced as usual.
   if (run(&call, &desk, body, false, answer, sizeof answer, &err) != FC_OK) {
     fail_msg("%s", err.message);
   }
@@ -717,7 +720,7 @@ static void if_absent_is_about_names_of_keeps(void **state) {
   close_desk(&desk);
 }
 
-// Answers final contents that do not lie where the arguments do.
+// Returns final contents in other memory than the arguments'.
 static fc_status_t write_elsewhere(void *instance, size_t index,
                                    fc_backend_call_t *call, fc_error_t *err) {
   static float floats[3][2] = {{10, 11}, {20, 21}, {30, 31}};
@@ -726,7 +729,8 @@ static fc_status_t write_elsewhere(void *instance, size_t index,
   return FC_OK;
 }
 
-// Every output is kept, and each final contents go into the store besides.
+// Every output is kept under a new name, and its final contents are stored in the
+// argument's value, too.
 static void all_that_can_be_kept_has_room(void **state) {
   (void)state;
   static const char *const names[] = {"kv", "other", "third"};
@@ -774,7 +778,7 @@ static void all_that_can_be_kept_has_room(void **state) {
 
 // ---------------------------------------------------------------------------
 
-// Makes a call on a frame of this allocator, which keeps "new".
+// Makes a call that keeps "new", on a frame that this allocator made.
 static fc_status_t attempt_call(fc_allocator_t allocator, fc_test_call_t *call,
                                 desk_t *desk, const char *body,
                                 fc_error_t *err) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorFlow Serving's forms through the echo module kind: whole tensors and rows, of
-// one input and of several; and what is refused, where. That the bits are those of
-// every other form is in tests/e2e/test_faces.py.
+// TensorFlow Serving's forms with the echo module kind: whole tensors and rows, of one
+// input and of several; and what is refused, at which place. tests/e2e/test_faces.py
+// compares the bits with those of every other form.
 #include "marshal/tf.h"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 static fc_status_t echo(fc_test_call_t *call, const char *body, fc_text_t *out,
                         fc_error_t *err) {
-  // In a block that is one byte larger, as a block of size 0 may be NULL: the
-  // sanitizer sees a read further behind the body.
+  // The block is one byte larger, because a block of size 0 may be NULL. The sanitizer
+  // sees reads further past the body.
   const size_t size = strlen(body);
   char *copy = malloc(size + 1);
   assert_non_null(copy);
@@ -177,7 +177,7 @@ static void documents_are_read_and_written(void **state) {
     fc_error_t err;
     fc_test_call_init(&call, row->types, NULL);
     fc_text_init(&answer, fc_allocator_system(), 4096);
-    // A frame is used again, whatever the call before was.
+    // The frame is used again, whatever the previous call was.
     for (int i = 0; i < 2; i++) {
       const fc_status_t status = echo(&call, row->body, &answer, &err);
       if (row->answer) {
@@ -232,7 +232,7 @@ static void results_have_equally_many_rows(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// As in the Open Inference Protocol: the function did nothing wrong.
+// As in the Open Inference Protocol, this is not the function's fault.
 static void a_result_of_unknown_type_must_be_a_tensor(void **state) {
   (void)state;
   static const fc_value_t kNumber[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that are put into a store and read from it, in each form.
+// Values that are put into a store, and read from it, in each form.
 #include "marshal/values.h"
 
 #include <stdio.h>
@@ -185,7 +185,7 @@ static void wrong_values_are_refused(void **state) {
   }
   assert_int_not_equal(get(&it, "none", "", -1, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_REFERENCE_UNKNOWN);
-  // A copy of a value is put by its name.
+  // A value can be put as a copy of another, by the other's name.
   assert_int_equal(put_text(&it, "n", "{\"ref\":\"m\"}", true, &err), FC_OK);
   assert_int_equal(get(&it, "n", "2", -1, &err), FC_OK);
   expect_text(&it, CUT("[1,2]", "[[5,6]]"));
@@ -223,11 +223,11 @@ static void what_is_exported_can_be_imported(void **state) {
   expect_text(&other,
               "{\"results\":[{\"dtype\":\"f32\",\"shape\":[2],\"data\":[0.5,"
               "\"NaN\"]}]}");
-  // Not twice, and not what is no such file.
+  // A file is not imported twice, and other bytes are refused.
   assert_int_not_equal(import(&other, fc_text_str(&it.text), &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_BINARY_FRAMING);
   assert_int_not_equal(import(&other, FC_STR("abc"), &err), FC_OK);
-  // One value as an array of NumPy's.
+  // One value is read as a NumPy array.
   assert_int_equal(get(&it, "m", "1", FC_PACKED_NPY, &err), FC_OK);
   const fc_str_t npy = fc_text_str(&it.text);
   assert_memory_equal(npy.data + npy.size - 4, "\3\0\4\0", 4);
@@ -235,7 +235,8 @@ static void what_is_exported_can_be_imported(void **state) {
   close_world(&other);
 }
 
-// As .npy and as safetensors, where the tensor has the value's name.
+// Puts values as .npy, .npz and safetensors. In the last two the tensor has the value's
+// name.
 static void files_are_put(void **state) {
   (void)state;
   static const fc_packed_t forms[] = {FC_PACKED_NPY, FC_PACKED_NPZ,

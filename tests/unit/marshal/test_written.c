@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that write into what they are given: which calls are compared, and what is
-// said of them.
+// Functions that write into their arguments: in which calls the arguments are compared,
+// and what the error says.
 #include "marshal/written.h"
 
 #include "helpers/call.h"
 #include "helpers/test.h"
 #include "marshal/frame.h"
 
-// Adds one to the first byte of the last argument that has memory, or of the last item of a
-// list there.
+// Adds one to the first byte of the last argument that has memory. If that is a list,
+// to the first byte of its last item.
 static fc_status_t write_last(void *instance, size_t index,
                               fc_backend_call_t *call, fc_error_t *err) {
   const fc_value_t *value = &call->arguments[call->argument_count - 1];
@@ -22,7 +22,7 @@ static fc_status_t write_last(void *instance, size_t index,
   return fc_backend_echo.call(instance, index, call, err);
 }
 
-// The same for a function whose results are something else.
+// Does the same, but the results are not the arguments.
 static fc_status_t write_and_drop(void *instance, size_t index,
                                   fc_backend_call_t *call, fc_error_t *err) {
   FC_TRY(write_last(instance, index, call, err));
@@ -93,7 +93,7 @@ static void what_is_written_is_refused(void **state) {
   }
 }
 
-// Compilers make a result in the memory of an argument that nobody needs any more.
+// Compilers write a result into the memory of an argument that is no longer needed.
 static void what_is_a_result_is_not_lost(void **state) {
   (void)state;
   fc_backend_t backend = writer();
@@ -105,7 +105,7 @@ static void what_is_a_result_is_not_lost(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// What is known to be a value is not compared.
+// An argument that is known to be unchanged is not compared.
 static void a_certain_role_is_believed(void **state) {
   (void)state;
   const fc_backend_t backend = writer();
@@ -126,7 +126,7 @@ static void a_certain_role_is_believed(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// Each byte of a tensor counts, wherever it stands in it.
+// A change of any byte of a tensor is noticed.
 static void every_byte_is_looked_at(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -163,14 +163,15 @@ static size_t count_refused(fc_test_call_t *call, const fc_backend_t *backend,
   return refused;
 }
 
-// A function that begins to write when the first calls are over is caught, and from then
+// A function that begins to write only after the first calls is noticed, and from then
 // on all its calls are compared.
 static void one_of_many_is_compared_for_ever(void **state) {
   (void)state;
   const fc_backend_t backend = writer();
   fc_test_call_t call;
   fc_test_call_init(&call, "tensor<1xi8> -> i8", NULL);
-  // Not the frame's address: by some of them the first call is compared.
+  // The dice is set because it is made of the frame's address: with some addresses the
+  // very first call is compared.
   call.frame->dice = 1;
   assert_int_equal(count_refused(&call, &fc_backend_echo, FC_WRITTEN_FIRST), 0);
   size_t unnoticed = 0;

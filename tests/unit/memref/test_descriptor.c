@@ -11,7 +11,7 @@ typedef struct typed_t {
   const fc_type_t *type;
 } typed_t;
 
-// A signature with one f32 argument; `strides` NULL for the identity layout.
+// A signature with one f32 argument. If `strides` is NULL it has the identity layout.
 static typed_t type_of(int32_t rank, const int64_t *dims,
                        const int64_t *strides, int64_t offset) {
   typed_t typed = {.builder = fc_builder_create(fc_allocator_system())};
@@ -71,7 +71,7 @@ static void an_empty_tensor_still_has_an_address(void **state) {
 
 #define DYNAMIC FC_STRIDE_DYNAMIC
 
-// Elements 1, 2, … must be where the layout says, for any layout.
+// Elements 1, 2, … must be where the layout puts them, for any layout.
 typedef struct layout_row_t {
   const char *name;
   int32_t rank;
@@ -245,8 +245,8 @@ static void the_bytes_a_result_spans_are_exact(void **state) {
   forget(&typed);
 }
 
-// A result must have the layout that its type states. Where the type leaves it
-// open, any layout will do.
+// A result must have the layout that its type states. Where the type leaves it open,
+// any layout is accepted.
 typedef struct layout_said_t {
   int64_t offset, sizes[2], strides[2];
 } layout_said_t;

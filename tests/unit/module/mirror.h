@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kind of module of the tests' own. It shows what a new kind needs: this
-// file, and a row in a list of backends. A module is text, "mirror" and then a
-// line for each function, its signature as canonical JSON. A function answers
-// its arguments, value for value; with the option "mirror.backwards" the last
-// one first.
+// A module kind for tests. It shows what a new kind needs: this file, and an entry in a
+// list of backends. A module is the text "mirror", then one line for each function: its
+// signature as canonical JSON. A function returns its arguments; with the option
+// "mirror.backwards" in reverse order.
 #ifndef FARCALL_TESTS_UNIT_MODULE_MIRROR_H_
 #define FARCALL_TESTS_UNIT_MODULE_MIRROR_H_
 
@@ -85,8 +84,7 @@ static const fc_module_info_t *mirror_describe(const void *module) {
   return &((const mirror_t *)module)->info;
 }
 
-// An instance would keep nothing from call to call, so the module is its own
-// instance.
+// Calls leave nothing behind, so the module can be its own instance.
 static fc_status_t mirror_instance_create(void *module,
                                           fc_allocator_t allocator,
                                           void **out_instance,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kinds of modules: known by their bytes, with options of their own. mirror.h is
-// one that nothing else of the project knows.
+// Kinds of modules: recognized by their bytes, with options of their own. The kind of
+// mirror.h is unknown to the rest of the project.
 #include "helpers/folder.h"
 #include "helpers/pages.h"
 
@@ -49,7 +49,7 @@ static void a_kind_of_module_is_a_row(void **state) {
                       "other.mirror: its first line is not 'mirror'");
 }
 
-// Calls pair(1, 2) with these settings and tells what came first.
+// Calls pair(1, 2) with these settings. Returns the first result.
 static int32_t first_of_pair(const fc_setting_t *settings, size_t count) {
   const fc_module_options_t options = {.settings = settings,
                                        .setting_count = count};
@@ -122,7 +122,7 @@ static void options_that_are_none_are_refused(void **state) {
 // ---------------------------------------------------------------------------
 // Names
 
-// While one function is looked for, reading the signature of another faults.
+// While one function is looked up, reading the signature of another would fault.
 static void a_function_is_found_without_looking_at_others(void **state) {
   (void)state;
   char text[2048] = "mirror\n";

@@ -95,7 +95,7 @@ static void what_is_set_once_is_passed_by_every_run(void **state) {
   leave(&user);
 }
 
-// A register has what C takes for granted of a bool.
+// A bool in a register must be 0 or 1, as C compilers assume.
 static void a_boolean_of_any_byte_is_1_in_a_register(void **state) {
   (void)state;
   static const struct {
@@ -152,7 +152,7 @@ static void scalars_are_tensors_of_rank_0(void **state) {
   leave(&user);
 }
 
-// x: {p: f32, q: i32} -> ((i32, f32)), and (a, b) -> {a, b}
+// Types: x: {p: f32, q: i32} -> ((i32, f32)), and (a, b) -> {a, b}
 static void parts_of_trees_are_named_by_their_way(void **state) {
   (void)state;
   const float p = 1.5f;
@@ -218,7 +218,7 @@ static void parts_of_trees_are_named_by_their_way(void **state) {
   "[{\"name\":\"x\",\"type\":" type                                   \
   "}],\"results\":[{\"name\":\"y\",\"type\":" type "}]}\n"
 
-// A call of the function "echo" of a module with this text.
+// Opens a call of the function "echo" in a module with this text.
 static void enter_echo(user_t *user, const char *text) {
   static const fc_backend_t *const kinds[] = {&mirror_backend, NULL};
   char path[] = "/tmp/farcall-echo-XXXXXX";
@@ -257,8 +257,8 @@ static void every_part_of_a_tree_goes_there_and_back(void **state) {
   for (size_t n = 0; n < count; n++) {
     assert_string_equal(leaves[n].path, paths[n]);
   }
-  // The parts are set one after the other; each time the error names the first
-  // one that is missing.
+  // The parts are set one after the other. After each, the error names the first part
+  // that is still missing.
   assert_int_not_equal(fc_call_run(user.call, NULL, &user.err), FC_OK);
   assert_string_equal(user.err.pointer, "/x/a~1b~0");
   set(&user, "x/a~1b~0", F32(1, SHAPE(3), a));
@@ -331,8 +331,8 @@ static void a_function_writes_where_it_may(void **state) {
   assert_true(y[0] == 12 && y[1] == 24 && y[2] == 30);
   assert_ptr_equal(get(&user, "0").data, y);
 
-  // A tensor that is not dense or not aligned is refused: the function would
-  // write to it, and a copy would hide what it wrote.
+  // A tensor that is not dense or not aligned is refused: the function writes into it,
+  // and if it were copied the caller would not see what was written.
   const fc_tensor_t apart = {FC_DTYPE_F32, 1, SHAPE(2), SHAPE(2), y};
   const fc_tensor_t odd = F32(1, SHAPE(2), y + 1);
   const fc_tensor_t *const refused[] = {&apart, &odd};
@@ -370,8 +370,8 @@ static void storage_of_results_may_be_the_callers(void **state) {
   leave(&user);
 }
 
-// Views of the numbers 1 to 12 in three rows, and unaligned ones. The oracle is
-// the rule of strides.
+// Views of the numbers 1 to 12 in three rows, and unaligned views. The expected values
+// follow from the strides.
 static void elements_that_lie_anyhow_are_copied(void **state) {
   (void)state;
   static _Alignas(64) float data[16];
@@ -400,7 +400,7 @@ static void elements_that_lie_anyhow_are_copied(void **state) {
   }
   leave(&user);
 
-  // At an address where no float may lie.
+  // The tensor begins at an address that is not aligned for a float.
   uint8_t bytes[13] = {0};
   const float three[3] = {1, 2, 3};
   memcpy(bytes + 1, three, sizeof three);
@@ -422,8 +422,8 @@ static void aligned_elements_are_passed_where_they_are(void **state) {
   leave(&user);
 }
 
-// A module of the function "echo" with results as arguments; with `inout` the result is
-// what the argument holds.
+// Opens a module with the function "echo", whose results are its arguments. With
+// `inout` the result is the argument's final contents.
 static void enter_narrow(user_t *user, const char *type, bool inout) {
   char text[400];
   snprintf(text, sizeof text,
@@ -437,7 +437,7 @@ static void enter_narrow(user_t *user, const char *type, bool inout) {
   enter_echo(user, text);
 }
 
-// The same in a list of lists, whose items stay as the caller has them.
+// Tests the same in a list of lists. The caller's items must not change.
 static void check_narrow_list(fc_dtype_t dtype, const uint8_t *given,
                               const uint8_t *expected) {
   const size_t size = fc_dtype_size(dtype);
@@ -465,7 +465,7 @@ static void check_narrow_list(fc_dtype_t dtype, const uint8_t *given,
   leave(&user);
 }
 
-// A module leaves anything above the width of an element.
+// A module may leave anything in the bits above an element's width.
 static void results_have_no_bits_above_their_width(void **state) {
   (void)state;
   static const struct {
@@ -745,7 +745,8 @@ static void functions_that_cannot_be_called_say_why(void **state) {
   }
 }
 
-// One function of a module whose type nobody can send says why; the others are called.
+// A function whose types cannot be sent is listed with the reason; the module's other
+// functions can be called.
 static void one_that_cannot_be_called_leaves_the_others(void **state) {
   (void)state;
   static const float a[1] = {3};
@@ -804,15 +805,15 @@ static void results_are_the_last_runs(void **state) {
   assert_int_not_equal(fc_call_run(user.call, NULL, &user.err), FC_OK);
   assert_int_equal(fc_call_get(user.call, "0", &tensor, &user.err),
                    FC_FAILED_PRECONDITION);
-  // They may be destroyed in any order.
+  // Module, instance and calls may be destroyed in any order.
   fc_instance_destroy(user.instance);
   fc_module_release(user.module);
   fc_call_destroy(other);
   fc_call_destroy(user.call);
 }
 
-// A module with state makes one call at a time; keeping results must not keep
-// another instance waiting.
+// A module with state makes one call at a time. Results that are kept must not make
+// another instance wait.
 static void results_of_a_serial_module_hold_nobody_up(void **state) {
   (void)state;
   user_t first, second;
@@ -826,8 +827,8 @@ static void results_of_a_serial_module_hold_nobody_up(void **state) {
     run(&first);
     const fc_tensor_t before = get(&first, "0");
     run(&second);
-    // If results were views of the module's own data, both would show the last
-    // run.
+    // If results were views of the module's data, both would show the values of the
+    // last run.
     assert_true(((float *)before.data)[0] == (float)i);
     assert_true(((float *)get(&second, "0").data)[0] == (float)(i + 1));
     assert_int_equal(before.shape[0], 4);
@@ -876,8 +877,8 @@ static void a_run_is_cancelled_and_has_its_instance_alone(void **state) {
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, run_until_cancelled, &shared),
                    0);
-  // Until the other thread's run has begun, this thread's runs begin and end at
-  // their deadline.
+  // This thread makes runs that end at once at their deadline, until the other thread's
+  // run has begun.
   fc_status_t status;
   do {
     const fc_run_options_t at_once = {.deadline_ns = 1};
@@ -890,7 +891,7 @@ static void a_run_is_cancelled_and_has_its_instance_alone(void **state) {
   fc_cancel_request(&shared.cancel);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(shared.status, FC_CANCELLED);
-  // A request to cancel stays until it is reset.
+  // A request to cancel remains in force until it is reset.
   run_until_cancelled(&shared);
   assert_int_equal(shared.status, FC_CANCELLED);
   fc_cancel_reset(&shared.cancel);
@@ -944,8 +945,8 @@ static void threads_call_at_once_with_instances_of_their_own(void **state) {
 // ---------------------------------------------------------------------------
 // Memory
 
-// The system's allocator calls the function below in place of aligned_alloc
-// (linked with --wrap), which counts.
+// Counts allocations. The system's allocator calls the function below instead of
+// aligned_alloc (linked with --wrap).
 static _Atomic(size_t) allocations;
 
 void *__real_aligned_alloc(size_t alignment, size_t size);
@@ -955,7 +956,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size) {
   return __real_aligned_alloc(alignment, size);
 }
 
-// A call that needs a copy of an argument and storage for a result.
+// A call that copies an argument and needs memory for a result.
 typedef struct warm_row_t {
   const char *name;  // the module
   const char *function;
@@ -1005,7 +1006,7 @@ static void a_warm_call_allocates_nothing(void **state) {
     if (make(row, fc_allocator_system(), &user, &user.err)) {
       fail_msg("%s", user.err.message);
     }
-    // Under the address sanitizer a vm module keeps no blocks.
+    // With the address sanitizer, a vm module does not keep blocks for reuse.
     const bool kept =
         !FC_ASAN || !strcmp(fc_module_get_kind(user.module), "native");
     for (int i = 0; i < 3; i++) run(&user);
@@ -1032,7 +1033,7 @@ static fc_status_t make_and_run(fc_allocator_t allocator, void *context,
 
 static void calls_survive_any_failed_allocation(void **state) {
   (void)state;
-  // Rows whose modules allocate nothing themselves.
+  // The rows whose modules allocate nothing themselves.
   static const size_t rows[] = {2, 5};
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
     assert_true(fc_test_allocation_sweep(
@@ -1041,7 +1042,7 @@ static void calls_survive_any_failed_allocation(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Functions that are one to callers
+// Functions for single sizes that callers see as one function ("sizes" of the sidecar)
 
 #define ALIAS(name, size)                                                      \
   "{\"name\":\"" name "\",\"symbol\":\"_mlir_ciface_alias_arg\",\"args\":[{"   \
@@ -1087,7 +1088,7 @@ static void a_run_is_of_the_size_that_is_set(void **state) {
   leave(&any);
 }
 
-// A worker process loads the descriptors of the server's module.
+// A worker process loads the module from the server's descriptors.
 static void the_files_of_a_module_are_the_same_module(void **state) {
   (void)state;
   const fc_module_options_t server = {.describe_native = true};

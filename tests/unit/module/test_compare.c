@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which results are the same, and what is said of those that are not.
+// When results count as equal, and how a difference is described.
 #include "helpers/test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a sidecar's list of examples says, and what is refused of it.
+// The examples in a sidecar: how they are read, and what is refused.
 #include "module/examples.h"
 
 #include <stdio.h>
@@ -101,7 +101,8 @@ static void what_does_not_fit_is_refused(void **state) {
   }
 }
 
-// Its name may be left out, so it is no other function without it.
+// An example of a module's only function may leave out the function's name. It still
+// belongs to that function, so its own name must be unique there.
 static void the_only_function_has_each_name_once(void **state) {
   (void)state;
   static const char *const kSecond[] = {"b", "a"};
@@ -152,7 +153,7 @@ static void there_is_a_limit(void **state) {
                       "are read");
 }
 
-// Numbers stay as they were written.
+// Numbers are returned as they were written.
 static void an_example_is_found_by_name(void **state) {
   (void)state;
   static const struct {
@@ -215,7 +216,8 @@ static void names_stand_in_the_document(void **state) {
   fc_module_release(module);
 }
 
-// Another example is another document, so a client that asks again must get it.
+// With other examples the document is another one, so a client that has the old one
+// must get the new one.
 static void a_digest_knows_the_examples(void **state) {
   (void)state;
   static const char *const kTexts[] = {

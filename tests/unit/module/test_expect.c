@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines of calls with the answers that are expected.
+// Lines of calls with their expected answers.
 #include "helpers/test.h"
 
 #include "helpers/types.h"
@@ -14,7 +14,7 @@ static void reads_lines(void **state) {
       "{\"error\":\"call_failed\",\"tolerance\":{\"abs\":0.5,\"rel\":1}}");
   fc_expectations_t *read;
   fc_error_t err = {0};
-  // 1e400 fits no type a call may have, but that is not for the reader to say.
+  // 1e400 is in no type's range, but this reader must not decide that.
   assert_int_not_equal(
       fc_expectations_parse(lines, fc_allocator_system(), &read, &err), FC_OK);
   const fc_str_t good = FC_STR(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What loading reads and hashes, in bytes: every call of libnettle's SHA-256 in
-// this program is counted (linked with --wrap).
+// How many bytes of a file are read and hashed by loading. Calls of libnettle's SHA-256
+// are counted (linked with --wrap).
 #include "helpers/folder.h"
 
 #include <fcntl.h>
@@ -70,8 +70,8 @@ static void put_vouched(void) {
   assert_int_equal(system(command), 0);
 }
 
-// The file is hashed when it is described. Loading it then hashes only the
-// descriptions of functions, each time.
+// Describing a file hashes it. Loading it afterwards hashes only the descriptions of
+// functions, each time.
 static void a_file_is_hashed_once(void **state) {
   (void)state;
   put_vouched();
@@ -96,8 +96,8 @@ static void a_file_is_hashed_once(void **state) {
   }
 }
 
-// A file too large to be copied is not hashed again for loading, unless
-// somebody has written to it.
+// A file that is too large to be copied is hashed again at loading only if somebody has
+// written to it.
 static void a_large_file_that_was_written_to_is_hashed_again(void **state) {
   (void)state;
   const off_t size = (off_t)17 << 20;
@@ -125,9 +125,9 @@ static void a_large_file_that_was_written_to_is_hashed_again(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// The first bytes decide
+// Files are recognized by their first bytes
 
-// Bytes that this process has had from files so far, whichever call gave them.
+// How many bytes this process has read from files so far, by any system call.
 static uint64_t bytes_read(void) {
   unsigned long long count = 0;
   FILE *file = fopen("/proc/self/io", "r");
@@ -137,7 +137,7 @@ static uint64_t bytes_read(void) {
   return count;
 }
 
-// Pages of the file in memory: of one nobody has read there are none.
+// How many pages of the file are in memory. 0: nobody has read it.
 static size_t pages_in_memory(const char *path, size_t size) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   void *mapped = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -183,7 +183,7 @@ static void what_is_no_module_is_not_read(void **state) {
     const uint64_t read = bytes_read() - before;
     assert_string_equal(err.message, row->message);
     assert_int_equal(err.code, row->code);
-    // At most a page of the file is read, and /proc's own text.
+    // At most one page of the file was read, and the text of /proc.
     assert_in_range(read, 1, 8192);
     // The kernel may read ahead.
     assert_in_range(pages_in_memory(fc_test_in_folder(row->name), size), 0,
@@ -191,7 +191,7 @@ static void what_is_no_module_is_not_read(void **state) {
   }
 }
 
-// The name of a file decides nothing.
+// The name of a file does not matter.
 static void files_are_known_by_their_bytes(void **state) {
   (void)state;
   static const struct {

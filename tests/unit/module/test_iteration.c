@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops of steps (marshal/iteration.h) over real modules, machine code and bytecode,
-// against calls of their own: the oracle is the call document, answer by answer, as a
-// client would send it. Its numbers are compared as text.
+// Loops of steps (marshal/iteration.h) over real modules, machine code and bytecode.
+// The oracle is a series of single calls: it makes each call document from the previous
+// answer, as a client would. Numbers are compared as text.
 #include "marshal/iteration.h"
 
 #include <stdio.h>
@@ -128,7 +128,7 @@ static void put_value(fc_text_t *text, yyjson_val *value) {
   free(written);
 }
 
-// A call of its own, as a client makes it. NULL: it fails.
+// Makes a single call, as a client would. NULL: it failed.
 static yyjson_doc *call(user_t *user, fc_str_t body) {
   fc_text_t answer;
   fc_error_t *err = &user->err;
@@ -150,7 +150,7 @@ static yyjson_doc *call(user_t *user, fc_str_t body) {
   return doc;
 }
 
-// The arguments of the next call: results where they are fed, else those of this one.
+// Makes the arguments of the next call: fed ones are results, the others stay.
 static yyjson_doc *next_arguments(yyjson_val *args, yyjson_val *feed,
                                   yyjson_val *results) {
   fc_text_t text;
@@ -201,7 +201,7 @@ static bool is_met(yyjson_val *until, yyjson_val *results) {
                  yyjson_get_raw(yyjson_obj_get(until, "equals")));
 }
 
-// The lines that calls make, one after the other.
+// Writes the lines that the loop must write, by single calls one after the other.
 static void expect(const row_t *row, fc_text_t *text) {
   char repeat[400], done[64];
   user_t user;
@@ -249,8 +249,8 @@ static bool always(void *context, uint64_t steps) {
   return true;
 }
 
-// Runs to the end; in turns of one step each on another frame and another instance, with
-// the carry at another address.
+// Runs the loop to its end. With `turns`, each step is a turn of its own, with another
+// frame, another instance and the carry at another address.
 static void iterate(const row_t *row, bool turns, bool guard, fc_text_t *text) {
   user_t user;
   fc_carry_t carry;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What files are, by their first bytes and names.
+// What a file is, judged by its first bytes and its name.
 #include "module/kinds.h"
 
 #include "helpers/test.h"
@@ -69,7 +69,7 @@ static void a_file_is_known_by_its_bytes(void **state) {
   }
 }
 
-// What no bytes tell, the suffix does.
+// The suffix decides if the bytes do not.
 static void a_suffix_tells_the_rest(void **state) {
   static const struct {
     const char *name;
@@ -94,7 +94,8 @@ static void a_suffix_tells_the_rest(void **state) {
   }
 }
 
-// Each kind says what works, whole, for a file's name of usual length.
+// For each kind the message names the command that works, uncut for file names of usual
+// length.
 static void each_kind_names_the_verb_that_works(void **state) {
   static const struct {
     const char *name;

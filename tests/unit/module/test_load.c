@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules of the real backends: described without being loaded, loaded from the
-// files of a described one, and what their snapshots do not notice.
+// Modules of the real backends: described without being loaded, loaded from the files
+// of a described module, and which changes of a file its snapshot is safe from.
 #include "helpers/folder.h"
 #include "helpers/types.h"
 
@@ -84,7 +84,7 @@ static void describing_runs_nothing_of_a_module(void **state) {
   assert_null(getenv("FARCALL_TEST_CONSTRUCTOR"));
   assert_null(getenv("FARCALL_TEST_DESTRUCTOR"));
 
-  // A module that is loaded does leave traces.
+  // Loading, unlike describing, runs the module's constructor and maps its code.
   module = load(NATIVE "constructor.so", false);
   assert_false(fc_module_get_info(module)->described);
   assert_true(is_mapped_executable());
@@ -125,7 +125,7 @@ static void the_described_and_the_loaded_are_one_module(void **state) {
                              fc_module_get_digest(loaded)));
     assert_true(fc_str_equal(fc_module_get_name(described),
                              fc_module_get_name(loaded)));
-    // The same memory, not a copy of it.
+    // Both use the same memory, not a copy.
     struct stat first, second;
     assert_int_equal(fstat(fc_module_get_files(described).module, &first), 0);
     assert_int_equal(fstat(fc_module_get_files(loaded).module, &second), 0);
@@ -142,7 +142,7 @@ static int count_descriptors(void) {
   return count;
 }
 
-// The module's file has descriptors, and its sidecar has others.
+// Both the module's file and its sidecar hold descriptors.
 static void a_module_that_is_released_leaves_no_descriptor(void **state) {
   (void)state;
   for (int describe = 0; describe < 2; describe++) {
@@ -155,8 +155,8 @@ static void a_module_that_is_released_leaves_no_descriptor(void **state) {
 // ---------------------------------------------------------------------------
 // Files that change
 
-// A file may have become shorter since it was asked for its size. (The program is
-// linked with --wrap.)
+// Makes a file end earlier than its size says, as if it had been cut since. (The
+// program is linked with --wrap.)
 static bool file_ends;
 
 ssize_t __real_sendfile(int to, int from, off_t *offset, size_t count);
@@ -178,7 +178,7 @@ static void what_shrinks_while_it_is_copied_is_refused(void **state) {
                       "cannot take it into memory: No data available");
 }
 
-// How often sealing memory is still refused.
+// How many more attempts to seal memory fail.
 static unsigned busy;
 
 int __real_fcntl(int file, int command, ...);
@@ -288,7 +288,8 @@ static void sidecars_that_are_none_are_refused(void **state) {
   }
 }
 
-// The sidecar of a file without a suffix is not that of its folder.
+// A folder's suffix does not count: the file without a suffix must not use its folder's
+// sidecar.
 static void a_suffix_is_of_the_file_alone(void **state) {
   (void)state;
   fc_module_t *module;
@@ -311,7 +312,7 @@ static void a_suffix_is_of_the_file_alone(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Names beside what modules say themselves
+// Names that a sidecar adds to what modules say themselves
 
 #define DIMS_VMFB VM "dims/dims-vmvx.vmfb"
 
@@ -344,8 +345,8 @@ static const names_row_t named[] = {
     {"others are as they were", DIMS_VMFB, "a.vmfb", NAMES(MATMUL_NAMES), "add",
      "add(input0: tensor<?x3xf32>, input1: tensor<?x3xf32>) -> "
      "tensor<?x3xf32>"},
-    // The name of a dim that the bytecode compares differs from the names
-    // given.
+    // The bytecode compares dims. The name that is made for such a dim must differ from
+    // the names in the sidecar.
     {"beside what is found", DIMS_VMFB, "a.vmfb",
      NAMES("{\"name\":\"inner\",\"args\":[{\"dims\":[\"d0\",null]},{}]}"),
      "inner",
@@ -369,7 +370,8 @@ static const names_row_t named[] = {
      NAMES("{\"name\":\"twice\",\"args\":[{\"name\":\"x\"}],"
            "\"results\":[{\"name\":\"y\"}]}"),
      "twice", "twice(x: i32) -> i32"},
-    // A sidecar with types of a native module of the same name is not used.
+    // A sidecar with types is for a native module of the same name; it is not used
+    // here.
     {"types", DIMS_VMFB, "a.vmfb",
      "{\"farcall\":1,\"abi\":\"mlir-memref\",\"functions\":[1]}", "add",
      "add(input0: tensor<?x3xf32>, input1: tensor<?x3xf32>) -> "
@@ -428,9 +430,8 @@ static void names_go_with_what_modules_say(void **state) {
     assert_non_null(function);
     fc_error_t err = {0};
     assert_string_equal(fc_test_signature_text(function->signature), row->text);
-    // A worker process gets the same digest from the same files. A sidecar
-    // changes the digest of a function, so a client that has the old ETag
-    // notices.
+    // A worker process gets the same digest from the same files. A sidecar changes the
+    // digest of a function, so a client notices that its ETag is outdated.
     if (load_files(module, &loaded, &err)) fail_msg("%s", err.message);
     assert_true(fc_str_equal(fc_module_get_digest(module),
                              fc_module_get_digest(loaded)));
@@ -469,7 +470,7 @@ static void names_that_do_not_fit_fail_the_load(void **state) {
 
 #define LARGE ((size_t)17 << 20)
 
-// Copies `from` and adds zeros, to which nothing in the file refers.
+// Copies `from` and appends zeros that nothing in the file refers to.
 static void enlarge(const char *from, const char *name) {
   fc_test_copy(from, name);
   struct stat info;
@@ -489,8 +490,8 @@ static void a_large_file_is_mapped(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_module_t *described = load(fc_test_in_folder(row->name), true), *loaded;
     fc_error_t err = {0};
-    // The server only describes both: machine code, and a mapped file, as
-    // SIGBUS ends whoever reads it after it was cut short.
+    // The server only describes both files: machine code must not run in it, and
+    // reading a mapped file that was cut short would end it by SIGBUS.
     assert_true(fc_module_get_info(described)->described);
     const int fd = fc_module_get_files(described).module;
     assert_int_equal(fcntl(fd, F_GET_SEALS) >= 0, row->sealed);
@@ -519,7 +520,7 @@ static void a_large_file_may_be_replaced_by_another(void **state) {
   fc_module_release(described);
 }
 
-// The file is refused, or loaded as another module by its digest.
+// The file is refused, or it is loaded and has another digest.
 static void a_large_file_cut_short_is_another(void **state) {
   (void)state;
   enlarge(VMVX, "a.vmfb");
@@ -539,7 +540,7 @@ static uint32_t next_random(uint32_t *state) {
   return *state = *state * 1664525u + 1013904223u;
 }
 
-// Changes bytes all over the file, as another program could.
+// Changes bytes in all parts of the file, as another program could.
 static void scribble(const char *path, uint32_t seed) {
   struct stat info;
   int fd = open(path, O_WRONLY);
@@ -553,9 +554,9 @@ static void scribble(const char *path, uint32_t seed) {
   close(fd);
 }
 
-// Writes to a mapped file after it was verified. Executables lie in the part
-// that is only mapped; they are refused or made, and the sanitizers see no
-// wrong access. Nothing that was read at load changes.
+// Writes to a mapped file after it was verified. Its executables are in the part that
+// is only mapped: making them fails or succeeds, and the sanitizers see no wrong
+// access. What was read when the file was loaded does not change.
 static void a_mapped_file_may_be_written_to(void **state) {
   (void)state;
   size_t refused = 0;

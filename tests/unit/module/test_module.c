@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading modules and naming them, with a backend of the test's own.
+// Loading and naming modules, with a backend of this test.
 #include "helpers/test.h"
 
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include "farcall/module.h"
 
 // ---------------------------------------------------------------------------
-// A backend whose modules have the functions add and sub. A file that says
-// "bad" does not open.
+// A backend whose modules have the functions add and sub. A file that contains "bad"
+// cannot be opened.
 
 typedef struct fake_t {
   fc_allocator_t allocator;
@@ -45,7 +45,7 @@ static void fake_close(void *module) {
   open_count--;
 }
 
-// Takes any file but one that says "no".
+// Accepts any file that does not contain just "no".
 static fc_status_t fake_probe(fc_str_t head, fc_error_t *err) {
   if (!fc_str_equal(head, FC_STR("no"))) return FC_OK;
   return fc_fail(err, FC_CODE_MODULE_LOAD, "it says no");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of real modules that are profiled: the same results, and a row for whatever
-// was called.
+// Calls of real modules with a profile: the results are the same, and the profile has a
+// row for each function that was called.
 #include "helpers/test.h"
 
 #include "farcall/farcall.h"
@@ -125,7 +125,7 @@ static void a_profile_changes_no_result(void **state) {
       assert_true(count_kind(profile, FC_PROFILE_FUNCTION) >= row->functions);
       assert_true(count_kind(profile, FC_PROFILE_IMPORT) >= row->imports);
       assert_true(count_kind(profile, FC_PROFILE_DISPATCH) >= row->dispatches);
-      // The same results, and then the profile.
+      // The answer has the same results, followed by the profile.
       const size_t same = fc_text_str(&plain).size - 1;
       fc_str_t profiled = fc_text_str(&f.answer);
       assert_memory_equal(profiled.data, fc_text_str(&plain).data, same);
@@ -155,7 +155,8 @@ static void recursion_is_one_row(void **state) {
   end(&f);
 }
 
-// Whatever was entered is left again, and the next call has a profile of its own.
+// All functions of the profile are left after a failure, and the next call gets a
+// profile of its own.
 static void a_call_that_fails_has_a_profile(void **state) {
   (void)state;
   fixture_t f;

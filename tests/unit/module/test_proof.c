@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a sidecar and a file of calls say about how a module is tried.
+// How a module is tried out: the calls come from its sidecar and a file of calls.
 #include "helpers/folder.h"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #define SIDECAR(members) \
   "{\"farcall\":1,\"abi\":\"module\",\"functions\":[]" members "}"
 
-// One with results, and one without.
+// Two examples: one without results, and one with.
 #define FACT                                                            \
   ",\"examples\":[{\"function\":\"fact\",\"name\":\"a\",\"args\":[1]}," \
   "{\"function\":\"fact\",\"name\":\"b\",\"args\":[3],\"results\":[6]}]"

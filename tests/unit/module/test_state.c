@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State of a program's calls: machine code that writes into it, and what is left of a call
-// that fails.
+// State that stays between a program's calls: machine code writes into it, and a call
+// that fails may leave it changed.
 #include "module/state.h"
 
 #include <stdio.h>
@@ -16,14 +16,14 @@
   "\"name\":\"axpy\",\"symbol\":\"_mlir_ciface_axpy\",\"args\":[{\"type\":" \
   "\"f32\"},{\"type\":\"memref<?xf32>\"},{\"type\":\"memref<?xf32>\"}],"    \
   "\"results\":[],\"state\":{\"y\":{\"argument\":2,\"shape\":[%s]}}"
-// pass(y, x): (y, x), and x is what y will be.
+// pass(y, x): (y, x). The new value of the state y is x.
 #define PASS                                                                     \
   "\"name\":\"pass\",\"symbol\":\"_mlir_ciface_alias_both\",\"threads\":\"%s\"," \
   "\"args\":[{\"type\":\"memref<3xf32>\"},{\"type\":\"memref<3xf32>\"}],"        \
   "\"results\":[{\"type\":\"memref<3xf32>\"},{\"type\":\"memref<3xf32>\"}],"     \
   "\"state\":{\"y\":{\"argument\":0,\"result\":1}}"
 
-// `functions`: what the sidecar says of them.
+// Opens a module whose sidecar lists `functions`.
 static fc_status_t open_module(const char *functions, fc_allocator_t allocator,
                                fc_module_t **out_module, fc_error_t *err) {
   char folder[] = "/tmp/farcall-state-XXXXXX", path[64], sidecar[64];
@@ -43,7 +43,7 @@ static fc_status_t open_module(const char *functions, fc_allocator_t allocator,
   return status;
 }
 
-// `json`: what a sidecar says of the function.
+// Opens a call of a function that the sidecar describes with `json`.
 static fc_call_t *open_call(const char *name, const char *json,
                             fc_module_t **out_module,
                             fc_instance_t **out_instance) {
@@ -95,7 +95,7 @@ static void machine_code_writes_into_state(void **state) {
   assert_int_equal(fc_state_create(NULL, &first, &err), FC_OK);
   assert_int_equal(fc_state_create(NULL, &second, &err), FC_OK);
   set_inputs(call, &a, x);
-  // Nobody is asked for it, and nobody gets it.
+  // The state is neither an argument nor a result of the call.
   size_t count;
   (void)fc_call_arguments(call, &count);
   assert_int_equal(count, 2);
@@ -147,7 +147,8 @@ static void a_call_without_room_leaves_nothing(void **state) {
   fc_state_destroy(small);
 }
 
-// The function answers the state as it was, and where that lies the new one comes.
+// The function returns the old state as a result, from the memory that the new state
+// then gets.
 static void a_result_that_was_the_state_stays(void **state) {
   (void)state;
   static const char *const threads[] = {"reentrant", "serial"};
@@ -185,7 +186,7 @@ static void a_result_that_was_the_state_stays(void **state) {
   "\"f32\"},{\"type\":\"" type "\"},{\"type\":\"" type                         \
   "\"}],\"results\":[],\"state\":{" state "}}"
 
-// Two functions whose states may have one name.
+// Pairs of functions that may, or may not, share a state's name.
 static const struct {
   const char *name, *first, *second;
   bool fits;

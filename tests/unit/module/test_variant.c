@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which variant of a module a processor gets, and what is refused of a list.
+// Which variant of a module is chosen for a processor, and which lists are refused.
 #include "module/variant.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/"
 
-// With the features that are named, as fc_cpu_check has them.
+// A processor with these features, named as in fc_cpu_check.
 static fc_cpu_t processor(const char *features) {
   fc_cpu_t cpu = {{0}};
   for (uint64_t bit = 1; bit; bit <<= 1) {
@@ -170,7 +170,7 @@ static void the_module_is_that_of_the_variant(void **state) {
   assert_true(fc_str_equal(fc_module_get_name(module), FC_STR("m")));
   fc_module_release(module);
 
-  // Its own sidecar is the one that counts.
+  // The variant's own sidecar is not used.
   fc_test_put("other.farcall.json",
               "{\"farcall\":1,\"functions\":[{\"name\":\"nothing\"}]}");
   assert_int_not_equal(load("m.vmfb", fc_allocator_system(), &module, &err),

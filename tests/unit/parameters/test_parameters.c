@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Archives as IREE's own tools write them, and archives nobody honest writes:
-// each row changes one number of a good file.
+// Archives as IREE's own tools write them, and malicious ones: each row changes one
+// number of a good file.
 #include "parameters/parameters.h"
 
 #include <stdio.h>
@@ -131,7 +131,7 @@ static void every_number_is_checked(void **state) {
   }
 }
 
-// A pattern of three bytes fills six, but no element has three.
+// A pattern of three bytes fits into six, but no element has three bytes.
 static void a_pattern_is_of_the_size_of_an_element(void **state) {
   (void)state;
   size_t size;
@@ -157,7 +157,7 @@ typedef struct json_row_t {
   const char *message;  // NULL: it is read
 } json_row_t;
 
-// Four bytes of data follow each header.
+// Each header is followed by four bytes of data.
 static const json_row_t headers[] = {
     {"nothing", "{}", NULL},
     {"all of it", "{\"a\":{\"data_offsets\":[0,4]}}", NULL},
@@ -216,7 +216,7 @@ static void reading_survives_failing_allocations(void **state) {
   assert_true(fc_test_allocation_sweep(open_file, path) > 0);
 }
 
-// Counts mappings of this process of files with `name` in their path.
+// Counts this process's mappings of files whose path contains `name`.
 static size_t count_mappings(const char *name) {
   FILE *maps = fopen("/proc/self/maps", "r");
   assert_non_null(maps);

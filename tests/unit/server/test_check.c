@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the server refuses of options that can be read one by one, and the place that
-// it names.
+// Options that are valid each by itself, but that the server refuses, and the place
+// that the message names.
 #include "check.h"
 
 #include "config/file.h"

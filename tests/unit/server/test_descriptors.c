@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libuv's table of descriptors has its last size from the start on.
+// libuv's table of descriptors has its final size from the beginning.
 #include "descriptors.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   uv_close((uv_handle_t *)poll, NULL);
 }
 
-// Watches a copy of the descriptor with this number.
+// Watches a copy of the descriptor that has this number.
 static void watch(fc_loop_t *loop, int descriptor, int number) {
   uv_poll_t poll;
   const int high = fcntl(descriptor, F_DUPFD_CLOEXEC, number);

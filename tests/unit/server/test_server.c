@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting a server with as many descriptors as there are, one more each time:
-// it says what it lacks, or starts.
+// Starts a server with one descriptor more each time: it says what it lacks, or starts.
 #include "server.h"
 
 #include <fcntl.h>
@@ -16,8 +15,7 @@
 
 enum { STARTED = 0, REFUSED = 1, SILENT = 2 };
 
-// To be called in a child process: a limit that was lowered cannot be raised
-// again.
+// Call this in a child process: a limit, once lowered, cannot be raised again.
 static int start(unsigned files) {
   static fc_loop_t loop;
   static const fc_backend_t *const kBackends[] = {&fc_backend_vm, NULL};

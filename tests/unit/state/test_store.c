@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that lie, places that are used once, and views of them.
+// Rows that lie, places that are used only once, and views of places.
 #include "state/store.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define PAGE FC_STORE_PAGE
 
-// A row of 12 bytes in the page at `page`, which is right.
+// A valid row of 12 bytes, in page number `page`.
 static fc_store_row_t good_row(uint64_t page) {
   return (fc_store_row_t){.name = "kv.0",
                           .name_size = 4,
@@ -160,7 +160,7 @@ static void a_place_is_of_zeros_and_ends_at_an_unmapped_page(void **state) {
     memset(data, 0xEE, size);
     const uint8_t *end = bytes + (size + 63) / 64 * 64;
     assert_int_equal((uintptr_t)end % PAGE, 0);
-    // The page behind it is there, but nobody can read it.
+    // The page after it exists, but cannot be read.
     int pipes[2];
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(write(pipes[1], end, 1), -1);
@@ -218,7 +218,7 @@ static void more_values_than_views_are_found_again(void **state) {
   for (int i = 0; i < FC_STORE_VIEWS; i++)
     views += bench.store.views[i].size > 0;
   assert_int_equal(views, FC_STORE_VIEWS);
-  // One call cannot use more.
+  // A single call cannot use more.
   fc_store_begin(&bench.store, &bench.desk);
   for (int i = 0; i < COUNT; i++) {
     void *data;
@@ -248,7 +248,7 @@ static void a_shared_value_is_copied_before_it_is_written(void **state) {
   assert_int_equal(row->flags, 0);
   assert_true(row->offset > before.offset);
   assert_int_equal(bench.store.copied, 9000);
-  // Its own it writes in place.
+  // The store writes its own copy in place.
   assert_int_equal(fc_store_own(&bench.store, row, NULL, &again, &err), FC_OK);
   assert_ptr_equal(again, own);
   assert_int_equal(row->change, FC_STORE_NEW | FC_STORE_WRITTEN);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// .npy files by hand: good headers in every spelling NumPy has used, and headers
-// that lie. tests/e2e/test_cli.py compares with NumPy itself.
+// .npy files written by hand: valid headers in every spelling that NumPy has used, and
+// headers that lie. tests/e2e/test_cli.py compares with NumPy itself.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -367,7 +367,7 @@ static void no_prefix_of_a_file_is_one(void **state) {
       fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
       fc_status_t status =
           fc_npy_parse(&arena, fc_str_make(copy, size), NULL, &array, &err);
-      // Only a file with one byte too many has a prefix that may be right.
+      // Only a file that is one byte too long may have a valid prefix.
       if (row->code != FC_CODE_DATA_LENGTH) assert_int_not_equal(status, FC_OK);
       fc_arena_deinit(&arena);
       fc_free(fc_allocator_system(), copy);
@@ -405,7 +405,7 @@ static void written_files_read_back(void **state) {
   fc_arena_deinit(&arena);
 }
 
-// What numpy.lib.format.write_array_header_2_0 writes between the brackets.
+// What numpy.lib.format.write_array_header_2_0 writes between the brackets of a shape.
 static void shapes_are_tuples_of_python(void **state) {
   (void)state;
   static const struct {
@@ -432,7 +432,8 @@ static void shapes_are_tuples_of_python(void **state) {
   }
 }
 
-// From version 2 on the size has four bytes, of which small headers need one.
+// From version 2 on, the header's size has four bytes. Small headers need only one of
+// these.
 static void a_header_may_be_longer_than_64_kib(void **state) {
   (void)state;
   static const char kHeader[] = HEAD("|i1", "False", "(2,)");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects with one tensor, whose data is "01234567". What the format's own library writes is
-// read by tests/e2e/test_faces.py.
+// Files with one tensor, whose data is "01234567". tests/e2e/test_faces.py reads files
+// of the format's own library.
 #include "value/safetensors.h"
 
 #include <stdio.h>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Zip files with one entry, one byte of which is changed. Python's zipfile reads and refuses
-// the same ones; tests/e2e/test_faces.py reads what a real NumPy writes.
+// Zip files with one entry, in which one byte is changed. Python's zipfile accepts and
+// refuses the same files. tests/e2e/test_faces.py reads files that NumPy wrote.
 #include "value/zip.h"
 
 #include "helpers/test.h"
 
 #define NAME "x.npy"
-// Where the entry's own head begins, and the directory's: behind it, name and four bytes.
+// The offsets of the entry's own header and of its header in the directory. The latter
+// follows the name and four bytes of data.
 #define LOCAL 0
 #define CENTRAL (30 + sizeof NAME - 1 + 4)
 

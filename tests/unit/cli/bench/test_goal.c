@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times, goals, and the search for a rate.
+// Parsing times and goals, and the search for a rate.
 #include "bench/goal.h"
 
 #include "bench/search.h"
@@ -88,7 +88,7 @@ static void goals_are_met_or_not(void **state) {
   }
 }
 
-// Ten answers must lie beyond a percentile, else chance alone has decided it.
+// A percentile is judged only if ten answers lie beyond it; else chance would decide.
 static void a_percentile_of_few_answers_is_not_judged(void **state) {
   (void)state;
   static const struct {

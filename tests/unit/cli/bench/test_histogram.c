@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buckets lie end to end and are narrow; quantiles are those of the sorted values.
+// The buckets are adjacent and narrow. Quantiles equal those of the sorted values.
 #include "bench/histogram.h"
 
 #include "helpers/test.h"
@@ -11,7 +11,7 @@ static void buckets_lie_end_to_end(void **state) {
     const uint64_t from = fc_bench_histogram_upper(i - 1) + 1;
     const uint64_t to = fc_bench_histogram_upper(i);
     assert_true(to >= from);
-    // no wider than 1/128 of its values
+    // A bucket is no wider than 1/128 of its values.
     assert_true(to - from <= from / FC_BENCH_HISTOGRAM_HALF);
   }
   assert_true(fc_bench_histogram_upper(FC_BENCH_HISTOGRAM_BUCKETS - 1) >

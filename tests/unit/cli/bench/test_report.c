@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A load of 200 answers, of 1 to 200 ns since they were due and 1 to 100 since they were
-// sent: each figure that is shown or saved is another one, and was computed by hand.
+// A load of 200 answers: 1 to 200 ns after they were due, and 1 to 100 ns after they
+// were sent. All figures that are shown or saved differ, and were computed by hand.
 #include "bench/report.h"
 
 #include "helpers/test.h"
@@ -95,7 +95,7 @@ static void every_figure_is_shown(void **state) {
   assert_string_equal(text, kShown);
 }
 
-// Of those that were due before what is measured, some are answered in it.
+// Some requests were due before the measurement began, but are answered during it.
 static void more_answers_than_requests_are_told(void **state) {
   (void)state;
   static fc_load_result_t result;

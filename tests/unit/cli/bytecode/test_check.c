@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a self-checking program may expect of two views: that they are equal, or
-// almost.
+// The two comparisons of views that a self-checking program may make: equal, and almost
+// equal.
 #include "bytecode/check.h"
 
 #include <math.h>

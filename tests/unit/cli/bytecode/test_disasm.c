@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of a function, as iree-dump-module 3.13 prints it, and that every
-// byte of every module decodes and verifies. tests/e2e/test_iree_disassembly.py
-// and test_iree_corpus.py compare whole modules with that tool.
+// The text of a function is as iree-dump-module 3.13 prints it, and each byte of each
+// module is decoded and verified. tests/e2e/test_iree_disassembly.py and
+// test_iree_corpus.py compare whole modules with that tool.
 #include "bytecode/disasm.h"
 
 #include "module/vm/files.h"
@@ -117,7 +117,7 @@ static void every_module_of_others_does(void **state) {
   fc_test_row(NULL);
 }
 
-// Everything an open allocates is freed when any of it fails.
+// If any allocation of an open fails, all others are freed.
 static fc_status_t open_and_verify(fc_allocator_t allocator, void *context,
                                    fc_error_t *err) {
   const fc_span_t *file = context;

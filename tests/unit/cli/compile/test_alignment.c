@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What LLVM IR says of alignments.
+// Which alignments LLVM IR states.
 #include "helpers/test.h"
 
 #include "compile/alignment.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What sources are, by their bytes.
+// Recognizes the format of a source by its bytes.
 #include "compile/format.h"
 
 #include "helpers/test.h"
@@ -14,7 +14,7 @@ static const struct {
   fc_str_t bytes;
   fc_format_id_t id;
 } known[] = {
-    // ir_version 8, producer_name "a", graph of no bytes, opset_import.
+    // ir_version 8, producer_name "a", an empty graph, opset_import.
     ROW("a model",
         "\x08\x08\x12\x01"
         "a"
@@ -104,8 +104,8 @@ static void what_no_compiler_takes_is_said(void **state) {
   }
 }
 
-// Every piece of every source is something, and no byte behind it is read (which the
-// address sanitizer sees).
+// Every prefix of every source has some format, and no byte after its end is read (the
+// address sanitizer watches).
 static void a_source_may_end_anywhere(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const __typeof__(known[0]), row, known) {

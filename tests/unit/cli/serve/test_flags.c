@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which words of a command line are farcalld's, and how serve takes them apart.
+// Which arguments of a command line are for farcalld, and how serve divides them.
 #include "serve/flags.h"
 
 #include "cli.h"
@@ -25,7 +25,7 @@ static void a_flag_takes_its_value(void **state) {
   }
 }
 
-// Words, own options and farcalld's may come in any order.
+// Paths, serve's own options and those of farcalld may come in any order.
 static void a_command_line_is_taken_apart(void **state) {
   const char *argv[] = {"m.onnx",  "-l",    "a:1",  "--open",
                         "--watch", "--cpu", "host", "--queue=1",
@@ -51,7 +51,7 @@ static void a_command_line_is_taken_apart(void **state) {
   const char *cut[] = {"m.onnx", "--listen"};
   assert_false(
       fc_args_parse(&arena, FC_VERB_SERVE, 2, (char **)(uintptr_t)cut, &args));
-  // Other verbs have none of these.
+  // Other verbs accept none of these.
   assert_false(
       fc_args_parse(&arena, FC_VERB_RUN, 2, (char **)(uintptr_t)cut, &args));
   fc_arena_deinit(&arena);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls functions of a module with arguments and results written as text, so
-// that a test is a row. Scalars are numbers (complex: `1,2`), tensors are
-// `2x3: 1 2 3 4 5 6` (rank 0: `: 1`), several are separated by `;`. Reads
-// results by the rule of strides alone.
+// Calls functions of a module with arguments and results written as text, so that a
+// test is one row. Scalars are numbers (complex: `1,2`), tensors are `2x3: 1 2 3 4 5 6`
+// (rank 0: `: 1`), and values are separated by `;`. Results are read by their strides.
 #ifndef FARCALL_TESTS_UNIT_MODULE_NATIVE_CALLER_H_
 #define FARCALL_TESTS_UNIT_MODULE_NATIVE_CALLER_H_
 
@@ -157,7 +156,7 @@ static inline void caller_parse_tensor(caller_t *caller, const fc_type_t *type,
   out->tensor = (fc_tensor_t){dtype, rank, shape, NULL, data};
 }
 
-// Calls; the results stay until caller_end.
+// Calls the function. The results are valid until caller_end.
 static inline fc_status_t caller_call(caller_t *caller, const char *name,
                                       const char *arguments) {
   caller->index = caller_find(caller, name);
@@ -228,7 +227,7 @@ static inline void caller_print(caller_t *caller, const fc_value_t *value) {
   }
 }
 
-// The results as text; a failure as "code: message".
+// Calls the function and returns the results as text; a failure as "code: message".
 static inline const char *caller_run(caller_t *caller, const char *name,
                                      const char *arguments) {
   caller->text[0] = '\0';

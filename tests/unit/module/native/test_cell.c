@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The oracle for layouts is the C compiler.
+// Compares layouts with those of the C compiler.
 #include "helpers/test.h"
 
 #include <string.h>
@@ -86,7 +86,8 @@ static void narrow_results_are_cut_to_their_width(void **state) {
   }
 }
 
-// Compiled code compares whole bytes, so those of an i4 are its four bits alone.
+// Compiled code compares whole bytes, so a copied i4 must have nothing but its four
+// bits.
 static void narrow_elements_are_cut_in_a_copy(void **state) {
   (void)state;
   static const struct {

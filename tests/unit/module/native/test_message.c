@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The texts are what MLIR 22's checks and cf.assert print, and what
-// hand-written modules might print.
+// Messages as MLIR 22's checks and cf.assert print them, and as hand-written modules
+// might.
 #include "helpers/test.h"
 
 #include <string.h>

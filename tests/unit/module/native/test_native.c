@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The native backend on modules compiled from C (tests/modules/native): types,
-// conventions, ownership, hostile results, ends of calls, refusals to load.
+// The native backend, with modules compiled from C (tests/modules/native): types,
+// conventions, ownership, hostile results, how calls end, and what is not loaded.
 #include "module/native/caller.h"
 
 #include <elf.h>
@@ -127,7 +127,8 @@ static void every_kind_of_ownership(void **state) {
   RUN_ROWS("owner", rows);
 }
 
-// Whatever way it comes, small or mapped by itself.
+// New memory is zero, whichever function allocates it, and whether it is small or has a
+// mapping of its own.
 static void memory_begins_as_zeroes(void **state) {
   (void)state;
   static const int sizes[] = {64, 960, 4992, 131072, 1 << 20};
@@ -242,7 +243,7 @@ static void a_check_that_fails_ends_the_call_only(void **state) {
       {"greedy", "4611686018427387904",
        "call_failed: 'greedy' could not allocate 4611686018427387904 bytes"},
       {"greedy_array", "10; 8", "1"},
-      // Wrapped to 64 bits, this product would be 0 and the next one 8.
+      // In 64 bits this product would wrap to 0, and the next one to 8.
       {"greedy_array", "4611686018427387904; 8",
        "call_failed: 'greedy_array' could not allocate 9223372036854775807 "
        "bytes"},
@@ -299,7 +300,7 @@ static void other_calling_conventions(void **state) {
   caller_close(&caller);
 }
 
-// vectors.mlir, as LLVM compiles it.
+// Calls functions of vectors.mlir, compiled by LLVM.
 static void vectors_are_passed(void **state) {
   (void)state;
   static const row_t rows[] = {
@@ -467,13 +468,13 @@ static void a_block_freed_unseen_is_no_block_twice(void **state) {
     assert_string_equal(caller_run(&caller, "freed_unseen", ""), "1");
   }
   fc_native_counts_t counts = fc_native_get_counts(caller.module);
-  // How many are leaked depends on which addresses malloc gives again.
+  // The number of leaked blocks depends on which addresses malloc reuses.
   assert_int_equal(counts.allocated, counts.freed + counts.leaked);
   caller_close(&caller);
 }
 
-// The loader makes whole pages read-only. What lies in the page where that part
-// ends can be written to, whatever a program header says.
+// The loader makes only whole pages read-only. The page in which the read-only part
+// ends stays writable, although its program header says otherwise.
 static void a_page_that_is_partly_read_only_stays_writable(void **state) {
   (void)state;
   static char bytes[1 << 20];
@@ -611,9 +612,9 @@ static void *run_alone(void *context) {
   return NULL;
 }
 
-// Starts the thread, and returns when it is inside the module. The thread stays
-// there for a while only: if this thread did not run in that time, another
-// thread is started.
+// Starts the thread and returns when it is inside the module. The thread stays there
+// only for a while. If this thread did not notice it in that time, it starts another
+// one.
 static void run_until_inside(alone_t *alone, caller_t *caller,
                              pthread_t *thread) {
   for (;;) {
@@ -627,9 +628,9 @@ static void run_until_inside(alone_t *alone, caller_t *caller,
   }
 }
 
-// One thread stays inside the module for a while. Then a call of a function
-// that needs no lock, by an instance that held the lock before, must not let
-// another thread in.
+// One thread stays inside the module for a while. Meanwhile an instance that held the
+// lock earlier calls a function that needs no lock. This must not let another thread
+// in.
 static void nobody_else_unlocks_a_module(void **state) {
   (void)state;
   caller_t caller;
@@ -664,9 +665,9 @@ static void two_loads_of_one_file_are_two_modules(void **state) {
   caller_close(&second);
 }
 
-// Finds the place where the address of malloc is kept. The pages of such places
-// are read-only once the module is loaded; the backend writes to them once more
-// after that.
+// Finds the address at which the module keeps the address of malloc. The pages of such
+// addresses are read-only once the module is loaded; the backend still has to write to
+// them after that.
 static void note_place(void *context, fc_str_t symbol, uint64_t address) {
   uint64_t *place = context;
   if (fc_str_equal(symbol, FC_STR("malloc"))) *place = address;
@@ -772,7 +773,7 @@ static void what_cannot_be_loaded_says_why(void **state) {
   fc_test_row(NULL);
 }
 
-// Copies of embedded.so in a folder of their own, with sidecars written here.
+// Tests copies of embedded.so, each in a folder of its own with a sidecar written here.
 static void a_sidecar_must_be_of_this_build(void **state) {
   (void)state;
   static char bytes[1 << 20];
@@ -842,15 +843,15 @@ static fc_status_t load_and_call(fc_allocator_t allocator, void *context,
   caller_t caller;
   fc_status_t status = caller_open_path(&caller, sweep->path, allocator);
   if (status == FC_OK) {
-    // The text helpers want memory that does not fail.
+    // The functions that convert text need memory that does not fail.
     fc_arena_t arena = caller.arena;
     fc_arena_init(&caller.arena, fc_allocator_system(), 65536, 1 << 20);
     status = caller_call(&caller, sweep->function, sweep->arguments);
     caller_end(&caller);
     fc_arena_deinit(&caller.arena);
     caller.arena = arena;
-    // When the table of live blocks cannot grow, the module gets no memory, and
-    // the call fails with the module's code.
+    // If the table of live blocks cannot grow, the module gets no memory, and the call
+    // fails with the module's own code.
     if (status) caller.err.code = FC_CODE_OUT_OF_MEMORY;
     caller_close(&caller);
   }

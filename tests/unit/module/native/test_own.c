@@ -7,7 +7,7 @@
 
 #define POINTERS 500
 
-// The oracle is a plain array of flags.
+// Compares the table with a plain array of flags.
 static void it_agrees_with_a_plain_set(void **state) {
   (void)state;
   static char memory[POINTERS * 16];
@@ -66,7 +66,7 @@ static void clearing_hands_out_each_block_once(void **state) {
   fc_own_deinit(&own);
 }
 
-// A block was freed unseen, and malloc gave its address again.
+// A block was freed without our notice, and malloc returned its address again.
 static void an_address_that_comes_again_is_one_block(void **state) {
   (void)state;
   static char memory[100];
@@ -111,7 +111,7 @@ static fc_status_t add_many(fc_allocator_t allocator, void *context,
   fc_status_t status = FC_OK;
   for (size_t i = 0; i < 200 && status == FC_OK; i++) {
     if (!fc_own_add(&own, memory + i, i)) status = fc_fail_memory(err);
-    // A table that cannot grow keeps what it has.
+    // A table that cannot grow keeps its entries.
     assert_int_equal(own.count, status ? i : i + 1);
     if (i) assert_non_null(fc_own_find(&own, memory + i - 1));
   }

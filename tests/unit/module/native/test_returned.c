@@ -21,7 +21,7 @@ static void print_place(fc_processor_t processor, fc_register_t place,
   snprintf(out, capacity, " %s%u", names[arm][place.bank], place.index);
 }
 
-// " rax xmm0" for "i64 f32"; `parts` ends at " =".
+// Writes " rax xmm0" for "i64 f32". `parts` ends at " =".
 static void plan(fc_processor_t processor, char *parts, char *out,
                  size_t capacity) {
   fc_returned_t returned = {0};

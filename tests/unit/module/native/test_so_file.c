@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading shared objects the C compiler made, and damaged ones.
+// Reads shared objects that the C compiler made, and damaged ones.
 #include "helpers/test.h"
 
 #include <fcntl.h>
@@ -140,7 +140,7 @@ static void only_what_others_see_is_exported(void **state) {
   forget(bytes);
 }
 
-// The table ends where the terminator of its last name would be.
+// The table is cut before the terminator of its last name.
 static void a_name_without_an_end_is_none(void **state) {
   (void)state;
   fc_so_t elf;
@@ -187,7 +187,7 @@ static void a_place_lies_in_memory_to_its_last_byte(void **state) {
   assert_int_equal(fc_so_parse(bytes, &elf, &err), FC_OK);
   fc_so_each_reference(&elf, note_address, &highest);
   assert_true(highest > 0);
-  // The segment of that place ends right behind the place, then within it.
+  // The segment that holds this address is cut right after it, and then within it.
   Elf64_Phdr *segment = (Elf64_Phdr *)(uintptr_t)elf.segments;
   while (segment->p_type != PT_LOAD || highest < segment->p_vaddr ||
          highest >= segment->p_vaddr + segment->p_memsz) {
@@ -246,8 +246,8 @@ static void a_truncated_file_is_refused(void **state) {
   (void)state;
   fc_str_t whole = read_module("owner");
   for (size_t size = 0; size < whole.size; size += 61) {
-    // On the heap with at most 16 bytes behind its end: reading further would
-    // be seen.
+    // The copy is on the heap, with less than 16 bytes after its end: a read further on
+    // would be noticed.
     char *bytes = aligned_alloc(16, (size + 16) & ~(size_t)15);
     memcpy(bytes, whole.data, size);
     fc_so_t elf;

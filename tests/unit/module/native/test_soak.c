@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mixed calls, right and wrong ones, until anything left behind shows: every
-// block allocated is freed, and the heap does not grow. The count of calls is
-// the argument, 10^5 without one.
+// Calls functions at random, rightly and wrongly, so often that a leak is noticed: all
+// blocks are freed, and the heap does not grow. The argument is the number of calls;
+// the default is 10^5.
 #include "module/native/caller.h"
 
 #include <malloc.h>
 
 #include "module/native/native.h"
 
-// The C library counts what it keeps per thread for reuse as in use.
+// The C library counts the memory that it caches for each thread as in use.
 #define SLACK ((size_t)64 << 10)
 
 static long calls = 100000;

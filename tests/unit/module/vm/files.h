@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading the .vmfb files of tests/corpus/iree, and of the corpus of others'
+// Reads the .vmfb files of tests/corpus/iree, and of the corpus of other people's
 // programs that the variable FARCALL_IREE_CORPUS names.
 #ifndef FARCALL_TESTS_MODULE_VM_FILES_H_
 #define FARCALL_TESTS_MODULE_VM_FILES_H_
@@ -14,7 +14,8 @@
 
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/iree"
 
-// The path of a module by its name there; one of machine code is for this processor.
+// The path of a corpus file. Files with machine code exist for each processor: this is
+// the one for ours.
 static inline const char *corpus_path(const char *name, char out[512]) {
   const char *folder = FC_TEST_NATIVE;
   if (!strstr(name, "llvm-cpu")) folder = CORPUS;
@@ -22,8 +23,8 @@ static inline const char *corpus_path(const char *name, char out[512]) {
   return out;
 }
 
-// The path of a folder in the corpus that is no part of the project. Skips the test
-// when FARCALL_IREE_CORPUS is not set.
+// The path of a folder in the corpus that is not part of the project. Skips the test if
+// FARCALL_IREE_CORPUS is not set.
 static inline const char *outside(const char *folder, char out[512]) {
   const char *corpus = getenv("FARCALL_IREE_CORPUS");
   if (!corpus || !*corpus) fc_test_skip("FARCALL_IREE_CORPUS names no folder");
@@ -31,7 +32,7 @@ static inline const char *outside(const char *folder, char out[512]) {
   return out;
 }
 
-// The whole file; NULL when there is none. Free it.
+// Reads a whole file. NULL: there is none. The caller frees it.
 static inline uint8_t *read_file(const char *path, size_t *out_size) {
   FILE *file = fopen(path, "rb");
   if (!file) return NULL;
@@ -47,8 +48,8 @@ static inline uint8_t *read_file(const char *path, size_t *out_size) {
   return data;
 }
 
-// Calls `each` for every .vmfb of the folder; returns how many there are, 0
-// when there is no folder.
+// Calls `each` for every .vmfb of the folder. Returns their number; 0 also if there is
+// no such folder.
 static inline size_t each_module(const char *folder,
                                  void (*each)(const char *path,
                                               const uint8_t *data, size_t size,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening a module file and calling its functions in a test.
+// Opens a module file and calls its functions in a test.
 #ifndef FARCALL_TESTS_MODULE_VM_RUN_H_
 #define FARCALL_TESTS_MODULE_VM_RUN_H_
 
@@ -19,7 +19,7 @@ typedef struct vm_t {
 static const fc_vm_native_module_t *const test_natives[] = {&yieldable_test,
                                                             NULL};
 
-// Whatever was opened before a failure is closed by vm_close too.
+// If it fails, vm_close still closes whatever was opened before.
 static inline fc_status_t vm_open(vm_t *vm, const uint8_t *data, size_t size,
                                   fc_allocator_t allocator, fc_error_t *err) {
   *vm = (vm_t){0};

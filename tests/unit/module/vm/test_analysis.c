@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which modules may be called by several workers at once: those of the compiler,
-// and small ones written to be on either side of the line
-// (tests/corpus/iree/state).
+// Which modules several workers may call at once: modules of the compiler, and small
+// ones that were written to be just allowed or just not (tests/corpus/iree/state).
 #include "module/vm/analysis.h"
 
 #include "module/vm/backend.h"
@@ -15,38 +14,39 @@ typedef struct state_row_t {
 } state_row_t;
 
 static const state_row_t rows[] = {
-    // One buffer in a global, made by __init; no function stores a global.
+    // A global holds one buffer, which __init makes; no other function stores to a
+    // global.
     {"state/written.vmfb", true},   // is written into
     {"state/read.vmfb", false},     // is read only
     {"state/weights.vmfb", false},  // is immutable, says the compiler
     {"state/chosen.vmfb", true},    // is immutable on one path of two
     {"state/agreed.vmfb", false},   // is immutable on both
-    // A buffer made by an import that is not told whether it is immutable.
+    // The buffer is made by an import, which does not say whether it is immutable.
     {"state/allocated.vmfb", true},
-    // A constant under a !hal.buffer.
+    // The global holds a constant as a !hal.buffer.
     {"state/imported.vmfb", true},    // each call imports it and writes into it
     {"state/looked_at.vmfb", false},  // each call imports it and reads it
     {"state/wrapped.vmfb", true},     // each wraps it and writes into it
     {"state/lent.vmfb", true},        // __init imported it, calls write into it
     {"state/marked.vmfb", false},     // is immutable, says the compiler
     {"state/viewed.vmfb", true},      // __init wrapped it
-    // One command buffer in a global.
+    // The global holds one command buffer.
     {"state/recorded.vmfb", true},   // is recorded into
     {"state/handed.vmfb", true},     // is recorded into by another function
     {"state/either.vmfb", true},     // is recorded into on one path of two
     {"state/finalized.vmfb", true},  // is finalized
     {"state/replayed.vmfb", false},  // is run; another is recorded into
-    // One fence in a global.
+    // The global holds one fence.
     {"state/signaled.vmfb", true},  // is signaled
     {"state/queued.vmfb", true},    // is signaled by a queue
     {"state/queried.vmfb", false},  // is looked at
-    // An import of which nobody knows what it does.
+    // The module calls an import with unknown effects.
     {"state/unheard.vmfb", true},
-    // A counter in a global, in releases with each version of the HAL.
+    // A global counts calls, in files of releases with each version of the HAL.
     {"releases/versions-2.9.0-vmvx.vmfb", true},
     {"releases/versions-3.13.0-vmvx.vmfb", true},
     {"releases/versions-3.13.0-llvm-cpu.vmfb", true},
-    // Nothing but executables and weights.
+    // The globals hold only executables and weights.
     {"async/async-vmvx.vmfb", false},
     {"async/async-llvm-cpu.vmfb", false},
     {"parameters/parameters-vmvx.vmfb", false},
@@ -75,8 +75,8 @@ static void calls_that_can_see_each_other_are_found(void **state) {
   }
 }
 
-// `next` writes into a buffer that stays. That is state, unless `next` has the
-// name of a hook, which no call runs.
+// `next` writes into a buffer that stays. That makes state, unless `next` is renamed to
+// a hook: no call runs hooks.
 static void what_only_hooks_do_is_no_state(void **state) {
   (void)state;
   static const struct {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vm backend from outside: what it lists, and calls that come as JSON and
-// leave as JSON.
+// The vm backend from outside: what it lists, and calls from JSON to JSON.
 #include "module/vm/backend.h"
 
 #include <unistd.h>
@@ -19,13 +18,13 @@ typedef struct opened_t {
   fc_frame_t *frame;
 } opened_t;
 
-// Options of the modules that are opened next.
+// Options for the modules that are opened from now on.
 static const char *parameters = "";
 static const char *vm_state = "auto";
 
 static const fc_backend_t *const kinds[] = {&fc_backend_vm, NULL};
 
-// NULL when it cannot be loaded.
+// NULL: the file cannot be loaded.
 static fc_module_t *load(const char *path, bool allow_native, fc_error_t *err) {
   const fc_setting_t settings[] = {
       {FC_STR("vm.parameters"), fc_str(parameters)},
@@ -156,7 +155,7 @@ static void calls_answer_in_every_release(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Execution models other than the default
+// Execution models other than the default one
 
 static const call_row_t inline_rows[] = {
     {"static", "mul4", "[[1,2,3,4],[2,2,2,2]]",
@@ -210,7 +209,7 @@ static void functions_with_fences_answer(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Memory that functions want from their caller
+// Functions whose caller provides memory for results
 
 static const call_row_t made_rows[] = {
     {"storage between arguments", "add", "[[1,2,3,4],[5,5,5,5]]",
@@ -251,7 +250,8 @@ static void memory_that_functions_want_is_made(void **state) {
     assert_int_equal(opened.info->count, 6);   // without those that say a size
     for (int round = 0; round < 2; round++) {  // the second time, from the pool
       FC_TEST_EACH_ROW(const call_row_t, row, made_rows) {
-        // It returns the view it was given, whose shape nobody knows before.
+        // In this file `second` returns the view that it is given. The shape of its
+        // result is unknown, so it cannot be called.
         if (i == 1 && !strcmp(row->function, "second")) {
           assert_false(find(&opened, row->function, &index)->callable);
           continue;
@@ -490,8 +490,7 @@ static void functions_are_listed(void **state) {
   }
 }
 
-// A module of the corpus with `known` overwritten by `other`, in a file of its
-// own.
+// Writes a corpus module to a file of its own, with `known` replaced by `other`.
 static void write_changed(char *path, const char *file, const char *known,
                           const char *other) {
   size_t size = 0;
@@ -577,7 +576,7 @@ static const named_row_t named_rows[] = {
     {"an argument has none", "[\"m\",\"k\"]", "[null,null]", true},
 };
 
-// The warning says what to do, and is not there when that has been done.
+// The warning tells the remedy, and disappears once that is done.
 static void named_dims_are_no_warning(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const named_row_t, row, named_rows) {
@@ -614,8 +613,7 @@ static void machine_code_can_be_refused(void **state) {
   fc_module_release(module);
 }
 
-// A module may ask for machine code and have none: no computation was left to
-// compile.
+// A module may want machine code but contain none, if nothing was left to compile.
 static void modules_without_kernels_answer(void **state) {
   (void)state;
   static const call_row_t row = {"flat", "flat", "[[[1,2,3],[4,5,6]]]",
@@ -650,8 +648,7 @@ static const device_row_t devices[] = {
     {OURS, NULL},
 };
 
-// The module says why its functions cannot be called; __init, which would fail,
-// is not run.
+// The error says why the functions cannot be called. __init is not run: it would fail.
 static void functions_for_other_devices_say_so(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const device_row_t, row, devices) {
@@ -682,8 +679,7 @@ static void functions_for_other_devices_say_so(void **state) {
   }
 }
 
-// A feature that this processor lacks, as no processor has all of these; NULL
-// if that is not known.
+// A feature that this processor lacks: no processor has all of these. NULL: unknown.
 static const char *missing_feature(void) {
   static const char *const names[] = {"fma4", "avx512f", "amx-tile",
                                       "sme2", "sve2p1",  "bf16"};
@@ -708,7 +704,7 @@ static void missing_processor_features_are_a_load_error(void **state) {
     print_message("SKIPPED: no feature is known to be missing here\n");
     return;
   }
-  // The new text is no longer than the one it replaces; what follows stays.
+  // The new text is at most as long as the old one, so what follows keeps its offset.
   char path[] = "/tmp/farcall-test-XXXXXX.vmfb", text[64];
   snprintf(text, sizeof text, "cpu_features = \"+%s\"", missing);
   assert_true(strlen(text) < strlen(NO_FEATURES));
@@ -735,7 +731,7 @@ static void features_that_are_not_told_are_a_warning(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Two workers of one module that adds to a buffer of its own.
+// Two workers of one module that adds to a buffer of its own
 
 static int32_t add(void *instance, int32_t by) {
   fc_arena_t arena;
@@ -818,8 +814,8 @@ static const call_row_t own_rows[] = {
     {"one of a third", "next", "[[0]]", "{\"results\":[[0,1,2,4]]}"},
 };
 
-// The compiler lets kernels write into some constants. With vm.state=private
-// each instance has its own copy of them.
+// The compiler lets kernels write into some constants. With vm.state=private each
+// instance has a copy of these.
 static void constants_are_state_of_who_has_its_own(void **state) {
   (void)state;
   static const char path[] = CORPUS "/state/constant.vmfb";

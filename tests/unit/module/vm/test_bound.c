@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which functions are bounded, and by which rule: those of a module written for this
-// (tests/modules/vmasm/bounds.vmasm), and of what compilers make.
+// Which functions have a bounded run time, and by which rule: functions of a module
+// that was written for this test (tests/modules/vmasm/bounds.vmasm), and of compiled
+// modules.
 #include "module/vm/bound.h"
 
 #include "module/vm/backend.h"
@@ -20,7 +21,7 @@ static const bound_row_t kRows[] = {
     {"add", VM "/bounds.vmfb", FC_BOUND_PROVED},
     {"forward", VM "/bounds.vmfb", FC_BOUND_PROVED},  // branches
     {"twice", VM "/bounds.vmfb", FC_BOUND_PROVED},    // calls `add` twice
-    // Calls one that calls one … 12 deep, each of them twice.
+    // A chain of 12 functions, each of which calls the next one twice.
     {"double.12", VM "/bounds.vmfb", FC_BOUND_BUDGET},
     {"fact", VM "/bounds.vmfb", FC_BOUND_BUDGET},  // a loop
     {"callee.loops", VM "/bounds.vmfb", FC_BOUND_BUDGET},
@@ -40,7 +41,7 @@ static const bound_row_t kRows[] = {
     {"twice", CORPUS "/async/async-vmvx.vmfb", FC_BOUND_BUDGET},
     {"mul4", CORPUS "/inline/inline-vmvx.vmfb", FC_BOUND_BUDGET},
     {"next", CORPUS "/state/unheard.vmfb", FC_BOUND_NONE},
-    // Hooks make executables, which takes time that nobody counts.
+    // Hooks make executables, and the time for that is not counted.
     {"__init", CORPUS "/dims/dims-vmvx.vmfb", FC_BOUND_NONE},
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers of the VM: which bytes are copied, and into what.
+// VM buffers: which bytes are copied, and to where.
 #include "module/vm/buffer.h"
 
 #include "helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker keeps of small blocks: that warm calls allocate nothing, from
-// JSON to JSON; that what a module keeps outlives the worker; the bounds.
+// The small blocks that a worker keeps for reuse: warm calls from JSON to JSON allocate
+// nothing, values of a module outlive the worker, and the cache is bounded.
 #include "module/vm/cache.h"
 
 #include "farcall/module.h"
@@ -9,7 +9,7 @@
 #include "module/vm/files.h"
 #include "module/vm/object.h"
 
-// The linker lets these stand for the C library's (tests/CMakeLists.txt).
+// The linker calls these functions instead of the C library's (tests/CMakeLists.txt).
 static _Atomic(size_t) allocations;
 
 void *__real_malloc(size_t size);
@@ -234,8 +234,8 @@ static void without_a_call_nothing_is_kept(void **state) {
   close_cache(&fixture);
 }
 
-// Blocks of another allocator than the system's are not kept. Otherwise a sweep
-// of failing allocations would not see all of them.
+// Only blocks of the system's allocator are kept. Otherwise a sweep of failing
+// allocations would miss some.
 static void other_allocators_are_asked_each_time(void **state) {
   (void)state;
   fixture_t fixture;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields of a table, written by hand after flatbuffers' "Internals": where a
-// field lies, and that no field reaches over the end of its table.
+// Fields of a table, written by hand from flatbuffers' document "Internals": where a
+// field is, and that no field may extend past the end of its table.
 #include "module/vm/flatbuffer.h"
 
 #include "helpers/test.h"
 
-// The root's offset (4 bytes); "IREE"; a vtable of one slot (6) and padding (2); the
-// table, whose 8 bytes are the distance back to the vtable and a field; four bytes
-// that are not its own.
+// The root's offset (4 bytes); "IREE"; a vtable with one slot (6) and padding (2); the
+// table, 8 bytes: the distance back to the vtable, and a field; then four bytes that do
+// not belong to the table.
 #define TABLE 16
 #define FIELD (TABLE + 4)
 
@@ -61,7 +61,7 @@ static void fields_lie_in_their_table(void **state) {
     assert_int_equal(status == FC_OK, row->u64 >= 0);
     if (row->u64 >= 0) assert_int_equal(u64, row->u64);
     else assert_int_equal(err.code, FC_CODE_VMFB_INVALID);
-    // A slot that the vtable does not have is absent.
+    // A slot past the vtable's end means that the field is absent.
     assert_int_equal(fc_fb_u32(&table, 1, "g", 7, &u32, &err), FC_OK);
     assert_int_equal(u32, 7);
   }

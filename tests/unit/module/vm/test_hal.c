@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hal module under real modules of fifteen IREE releases, machine code and
-// VMVX: the same values everywhere, no object left behind. The expected values
-// are plain arithmetic (tests/corpus/iree/README.md lists them).
+// The hal module with real modules of fifteen IREE releases, as machine code and as
+// VMVX: all give the same values and leave no object behind. The expected values are
+// simple arithmetic (listed in tests/corpus/iree/README.md).
 #include "module/vm/context.h"
 #include "module/vm/files.h"
 #include "module/vm/hal/command.h"
@@ -78,7 +78,7 @@ static fc_vm_object_t *view_of(vm_t *vm, uint32_t type, uint32_t rank,
   return &view->object;
 }
 
-// Fails unless the view has this type, shape and data, and releases it.
+// Fails unless the view has this type, shape and data. Releases the view.
 static void expect_view(fc_vm_object_t *object, uint32_t type, uint32_t rank,
                         const int64_t *dims, const void *data) {
   assert_non_null(object);
@@ -176,7 +176,7 @@ static void expect_refusals(vm_t *vm) {
 }
 
 static void run_versions(vm_t *vm) {
-  // The first calls may fill caches in globals; from then on nothing grows.
+  // The first calls may fill caches in globals. After them memory must not grow.
   expect_mul4(vm);
   expect_matmul(vm);
   expect_mixed(vm);
@@ -205,7 +205,7 @@ static void run_half(vm_t *vm) {
 }
 
 // ---------------------------------------------------------------------------
-// Every release
+// All releases
 
 #define NATIVE FC_STR(FC_TEST_NATIVE "/releases")
 
@@ -215,10 +215,10 @@ static void run_release(const char *path, const uint8_t *data, size_t size,
   const bool versions = strstr(path, "versions-") != NULL;
   const bool half = strstr(path, "half-") != NULL;
   if (!versions && !half) return;
-  // Of machine code, the corpus has other files for other processors.
+  // The corpus also has machine code for other processors: skip it.
   if (strstr(path, "llvm-cpu") && !fc_str_starts(fc_str(path), NATIVE)) return;
   fc_test_row(path);
-  // With pooled memory, then with guarded memory.
+  // Runs once with pooled memory, once with guarded memory.
   for (int guard = 0; guard < 2; guard++) {
     vm_t vm;
     fc_error_t err;
@@ -249,7 +249,7 @@ static void every_release_gives_the_same_values(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// One module, in more depth
+// One module in more detail
 
 static uint8_t *read_release(const char *name, size_t *out_size) {
   char release[64], path[512];
@@ -311,7 +311,7 @@ static void loading_and_calling_survive_failing_allocations(void **state) {
   }
 }
 
-// A tensor without elements gets no memory, yet its view has a range.
+// A tensor without elements has no memory, but its view must still give a valid range.
 static void an_empty_tensor_passes_through(void **state) {
   (void)state;
   const int64_t dims[] = {0, 3};
@@ -374,8 +374,8 @@ static void work_takes_fuel(void **state) {
   assert_int_equal(fc_vm_work(&invocation, UINT64_MAX, &err), FC_OK);
 }
 
-// A grid of one workgroup does not look at the clock itself. But the sizes of its
-// bindings count as work, and after enough work the clock is looked at.
+// A grid of one workgroup does not check the clock itself. But the sizes of its
+// bindings count as work, and after enough work the clock is checked.
 static void small_grids_end_at_the_deadline(void **state) {
   (void)state;
   static uint8_t bytes[8 << 20];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interpreter on modules of every release, and on IREE's own tests of its
-// instruction set where they are at hand: each of those functions checks itself.
+// The interpreter with modules of every release, and with IREE's own tests of its
+// instruction set if they are installed: each function of those checks itself.
 #include "module/vm/interp.h"
 
 #include <pthread.h>
@@ -109,7 +109,7 @@ static void scalars_of_every_release_are_right(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// IREE's own
+// IREE's own tests
 
 typedef struct self_test_t {
   size_t functions;
@@ -192,7 +192,7 @@ static void fuel_and_the_cancel_word_stop_a_loop(void **state) {
   free(data);
 }
 
-// A native function may run bytecode a million times, a little each time.
+// A native function may run bytecode a million times, each time for a moment.
 static void short_runs_add_up_to_a_look_at_the_cancel_word(void **state) {
   (void)state;
   size_t size = 0;
@@ -231,7 +231,7 @@ static fc_status_t open_and_call(fc_allocator_t allocator, void *context,
   return status;
 }
 
-// The code of a function is replaced by code that does nothing but fail.
+// Replaces the code of a function by code that only fails.
 static void a_module_fails_with_its_code(void **state) {
   (void)state;
   static const struct {
@@ -258,7 +258,7 @@ static void a_module_fails_with_its_code(void **state) {
     fc_error_t err;
     assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err),
                      FC_OK);
-    // block; const.i32 CODE to cell 0; fail cell 0 "no"
+    // The code: block; const.i32 CODE to cell 0; fail cell 0 "no"
     uint8_t code[] = {0x79, 0x0D, 0, 0, 0, 0, 0, 0, 0x5B, 0, 0, 2, 0, 'n', 'o'};
     memcpy(code + 2, &row->code, sizeof row->code);
     const fc_vm_export_t *fact = fc_vm_module_find(vm.module, FC_STR("fact"));
@@ -303,7 +303,8 @@ static void a_warm_call_allocates_nothing(void **state) {
   free(data);
 }
 
-// Workers with a stack each share a context, as long as no global is stored.
+// Several workers, each with its own stack, share a context whose globals nobody stores
+// to.
 typedef struct worker_t {
   vm_t *vm;
   size_t wrong;

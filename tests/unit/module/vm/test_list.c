@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of the VM: how numbers change type on their way in and out, and who holds
+// VM lists: how numbers are converted when they are stored and loaded, and who holds
 // the references.
 #include "module/vm/list.h"
 
@@ -85,7 +85,7 @@ static fc_vm_object_t *new_object(fixture_t *fixture) {
   return &made->object;
 }
 
-// Counts the objects but for the list itself.
+// The number of live objects, not counting the list itself.
 static size_t live(fixture_t *fixture) {
   return atomic_load(&fixture->heap.objects) - 1;
 }

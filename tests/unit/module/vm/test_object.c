@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heaps that count what they hand out in a parent, too, which may have a
-// parent.
+// A heap counts its memory also in its parent heap, which may have a parent, too.
 #include "module/vm/object.h"
 
 #include "helpers/test.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every opcode: ops.vmfb (made by tests/modules/vmasm/make.py) against ops.txt,
-// which IREE's own runtime wrote, bit for bit but for the C library's
-// functions. Lines marked "own" are where that runtime crashes or we differ by
-// design.
+// Every opcode: runs ops.vmfb (made by tests/modules/vmasm/make.py) and compares with
+// ops.txt, which IREE's own runtime wrote. All bits must agree, except in results of
+// the C library. On lines marked "own" that runtime crashes, or we differ on purpose.
 #include "module/vm/ops.h"
 
 #include <math.h>
@@ -26,7 +25,7 @@ static const char *next_word(words_t *words) {
   return word;
 }
 
-// Functions of two C libraries may differ in the last bits.
+// Two C libraries may differ in the last bits of these functions.
 static bool is_near(const char *name, const char *wanted, const char *got) {
   static const char *const inexact[] = {
     "atan",
@@ -125,7 +124,7 @@ static void every_function_gives_what_the_reference_gave(void **state) {
   free(data);
 }
 
-// switch.ref has no form that iree-as-module reads, so it is written in bytes:
+// iree-as-module cannot read switch.ref, so the code is given as bytes:
 //   r0, r1, r2 = constants of 1, 2 and 3 bytes
 //   r3 = switch.ref i0[r0, R1] else R2
 //   return r0 != null, r1 != null, r2 != null, length of r3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool of a worker's buffers: what is reused, what is counted, what is kept.
+// The pool of a worker's buffers: which blocks are reused, counted and kept.
 #include "module/vm/hal/pool.h"
 
 #include "base/sanitize.h"
@@ -69,7 +69,8 @@ static void a_warm_pool_allocates_nothing(void **state) {
   close(&fixture);
 }
 
-// A call must not find what another one left, be the block new or kept.
+// A call must not see what another call left behind, whether its block is new or
+// reused.
 static void every_block_is_zeroed(void **state) {
   (void)state;
   fixture_t fixture;
@@ -108,7 +109,7 @@ static void what_is_kept_does_not_make_a_call_fail(void **state) {
   void *block = take(&fixture, 16 << 10, &have);
   fc_hal_pool_give(fixture.pool, block, have);
   assert_int_equal(atomic_load(&fixture.heap.kept), 16 << 10);
-  // A size that would exceed the limit when rounded up is not rounded up.
+  // A size is not rounded up if that would exceed the limit.
   block = take(&fixture, (64 << 10) - 1, &have);
   assert_non_null(block);
   assert_int_equal(have, (64 << 10) - 1);
@@ -206,7 +207,7 @@ static void what_other_workers_keep_does_not_make_a_call_fail(void **state) {
   }
 }
 
-// Four threads on a heap that holds what they need and no more.
+// Four threads use a heap that has exactly the memory they need.
 static void *take_and_give(void *context) {
   fixture_t *fixture = context;
   fc_hal_pool_t *pool;
@@ -267,7 +268,7 @@ static void buffers_come_from_the_invocation(void **state) {
         FC_OK);
     assert_int_equal(buffer->size, 100);
     assert_int_equal((uintptr_t)buffer->data % FC_HAL_ALIGNMENT, 0);
-    // The block and its padding end where a page does.
+    // The block, with its padding, ends at the end of a page.
     if (guard) assert_int_equal(((uintptr_t)buffer->data + 128) % 4096, 0);
     memset(buffer->data, 1, 100);
     fc_vm_release(&buffer->object);

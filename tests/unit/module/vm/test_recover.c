@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What bytecode gives away must be what the compiler wrote down beside it:
-// recovered shapes against declarations, in modules of every release.
+// Shapes that are recovered from bytecode must be those that the compiler declared in
+// the same file, in modules of every release.
 #include "module/vm/recover.h"
 
 #include "abi/names.h"
@@ -89,15 +89,15 @@ typedef struct equal_row_t {
 } equal_row_t;
 
 static const equal_row_t equal_rows[] = {
-    // The compiler does not compare two arguments by itself: it asserts that
-    // each has the dims that it has.
+    // The compiler does not compare two arguments with each other: it asserts for each
+    // that it has the declared dims.
     {"matmul", ""},
     {"add", ""},
-    // What the program asserts is compared before anything else happens …
+    // Assertions of the program come before anything else …
     {"asserted", "0.0=1.0"},
     {"square", "0.0=0.1"},
     {"inner", "0.1=1.0"},
-    // … unless it does so in some calls only.
+    // … unless the program asserts only in some calls.
     {"sometimes", ""},
 };
 
@@ -147,7 +147,7 @@ static void dims_that_every_call_compares_are_found(void **state) {
   free(data);
 }
 
-// Of functions that write into an argument, which one is known to be written.
+// Functions that write into an argument: for which arguments this is known.
 static void writes_are_seen(void **state) {
   (void)state;
   static const struct {
@@ -184,8 +184,8 @@ static void writes_are_seen(void **state) {
   free(data);
 }
 
-// What a module and its sidecar both say has one row, the sidecar's, whether that has
-// the types or names alone. What only the module says stays.
+// If a module and its sidecar both describe a function, the sidecar wins, whether it
+// has types or only names. Functions that only the module describes stay as they are.
 static void a_sidecar_wins_over_the_file(void **state) {
   (void)state;
   static const struct {
@@ -251,8 +251,8 @@ static void a_sidecar_wins_over_the_file(void **state) {
   free(data);
 }
 
-// Operands are verified against the convention that a file declares for an
-// import. Where the real function has another convention, they tell nothing.
+// Operands are checked against the convention that the file declares for an import. If
+// the real function has another convention, nothing is learned from them.
 static void imports_of_another_convention_say_nothing(void **state) {
   (void)state;
   fc_error_t err = {0};
@@ -285,7 +285,7 @@ typedef struct path_row_t {
 } path_row_t;
 
 // What functions of a file assert of their first argument, or make as their first
-// result: 4 f32, or nothing that holds on every path.
+// result: either a tensor of 4 f32 on every path, or nothing definite.
 static void check_paths(const char *path, const path_row_t *row,
                         bool of_results) {
   uint8_t *data;
@@ -320,7 +320,7 @@ static const path_row_t paths[] = {
     {"one", false},
     {"either", false},  // each path asserts another type
     {"unless", false},  // the status it fails with may be OK
-    // They assert through a call.
+    // These assert through a call.
     {"calls_first", true},
     {"calls_one", false},
     {"may_call", false},
@@ -337,8 +337,7 @@ static const path_row_t results[] = {
     {"same", true},
     {"other_dims", false},
     {"made_or_null", false},
-    // The callee returns its argument, of which the caller alone asserts a
-    // shape.
+    // The callee returns its argument. Only the caller asserts its shape.
     {"calls_handed", true},
     {"calls_handed_or_null", false},
     {"calls_null_or_handed", false},

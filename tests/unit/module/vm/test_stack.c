@@ -9,8 +9,8 @@ static fc_vm_function_t function_of(uint16_t cells, uint16_t refs) {
   return (fc_vm_function_t){.cell_count = cells, .ref_count = refs};
 }
 
-// Frames of all sizes, deep enough for many chunks: none overlaps another, all
-// come zeroed, also where others were before.
+// Frames of many sizes, nested so deeply that many chunks are needed. No frame overlaps
+// another, and all are zeroed, even where others were before.
 static void frames_are_zeroed_and_apart(void **state) {
   (void)state;
   fc_vm_stack_t stack;
@@ -44,7 +44,8 @@ static void frames_are_zeroed_and_apart(void **state) {
   fc_vm_stack_deinit(&stack);
 }
 
-// A module may have 65535 functions, each with a frame a little larger.
+// A module may have 65535 functions, each with a slightly larger frame than the one
+// before.
 static void frames_that_grow_do_not_pile_up(void **state) {
   (void)state;
   fc_test_allocator_t counter;

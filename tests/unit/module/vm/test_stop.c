@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stops a call: fuel, the cancel word set by another thread, a deadline;
-// for each function of endless.vmfb (tests/modules/vmasm/endless.vmasm), all of
-// which go on for ever in a way of their own.
+// What stops a call: the fuel, a cancel word that another thread sets, a deadline. Each
+// is tried on every function of endless.vmfb (tests/modules/vmasm/endless.vmasm); each
+// of those loops for ever in another way.
 #include <pthread.h>
 
 #include "module/vm/run.h"
 
 typedef struct row_t {
   const char *name;  // of the function
-  // An instruction that moves megabytes uses much fuel, so fuel for a thousand
-  // steps allows only so many allocations; 0: it moves none.
+  // An instruction that moves megabytes uses much fuel, so fuel for a thousand steps
+  // allows only this many allocations. 0: it moves nothing large.
   size_t allocations_max;
 } row_t;
 
@@ -85,8 +85,8 @@ static void every_loop_ends_at_its_deadline(void **state) {
   close_endless(&e);
 }
 
-// An attempt ends when its budget is used up, and before an instruction whose work would
-// be too much. It leaves no object behind, and the next call is as any other.
+// An attempt ends when its budget is used up, and before any instruction with too much
+// work. It leaves no object behind, and the next call is normal.
 static void every_loop_gives_up_its_attempt(void **state) {
   (void)state;
   endless_t e;
@@ -100,7 +100,7 @@ static void every_loop_gives_up_its_attempt(void **state) {
     assert_int_equal(run(&e, row->name, &err), FC_RESOURCE_EXHAUSTED);
     assert_true(budget.over);
     assert_int_equal(fc_vm_context_live_objects(e.vm.context), 0);
-    // What moves megabytes does not begin to.
+    // An instruction that would move megabytes is not started.
     if (row->allocations_max) {
       assert_true(atomic_load(&e.counter.allocated) - before <= 4);
     }
@@ -113,7 +113,7 @@ static void every_loop_gives_up_its_attempt(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Cancelled from outside
+// Cancelled by another thread
 
 typedef struct worker_t {
   endless_t *endless;
@@ -146,7 +146,7 @@ static void another_thread_cancels_every_loop(void **state) {
   endless_t e;
   open_endless(&e);
   FC_TEST_EACH_ROW(const row_t, row, rows) {
-    // Two workers on one context: each is stopped by its own word.
+    // Two workers share one context. Each is stopped by its own cancel word.
     worker_t workers[2];
     pthread_t threads[2];
     for (size_t i = 0; i < 2; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many threads, one module: a stateless one is shared without a lock, a
-// stateful one counts every call exactly once. Under the thread sanitizer this
-// is the check that nothing else is shared. The oracle is plain arithmetic.
+// Many threads call one module. A stateless module is shared without a lock; a stateful
+// one counts every call exactly once. With the thread sanitizer this shows that nothing
+// else is shared. The expected values are simple arithmetic.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -173,7 +173,7 @@ static void a_stateful_module_counts_every_call(void **state) {
     run_threads(&shared, count_often);
     fc_module_release(shared.loaded);
     assert_int_equal(shared.wrong, 0);
-    // 1 + 2 + … + calls: no number twice, none left out
+    // The sum is 1 + 2 + … + calls: no number was returned twice or left out.
     assert_int_equal(shared.sum, calls * (calls + 1) / 2);
   }
 }

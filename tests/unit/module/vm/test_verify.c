@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verifier, rule by rule, on functions written as bytes. The function under
-// test is number 0 of a module that has what an operand may name.
+// The verifier, rule by rule, with functions written as bytes. The function under test
+// is number 0 of a module that has everything that operands may refer to.
 #include "module/vm/verify.h"
 
 #include "helpers/test.h"
@@ -19,7 +19,7 @@ typedef struct row_t {
   const char *message;  // part of it; NULL: it verifies
 } row_t;
 
-// 79 block, 5A return (its list starts at an even offset)
+// Opcodes: 79 is block, 5A is return (its list starts at an even offset).
 #define RETURN "5A 00 0000"  // from an even offset
 #define PLAIN 17, "0v_v", 6, 2, 1
 
@@ -262,7 +262,7 @@ static void each_rule_holds(void **state) {
   FC_TEST_EACH_ROW(const row_t, row, rows) {
     uint8_t bytes[CODE_MAX];
     uint32_t size = read_hex(row->code, bytes);
-    // An exact copy, so that the address sanitizer sees a read past the end.
+    // The copy has the exact size, so the address sanitizer sees a read past its end.
     uint8_t *code = test_malloc(size);
     memcpy(code, bytes, size);
     fixture_t fixture;

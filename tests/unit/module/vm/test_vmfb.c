@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that are wrong in one place: container, tables, descriptors. Each starts
-// as a good module in which one field is overwritten.
+// Files that are wrong in one place: the container, a table or a descriptor. Each is a
+// good module in which one field is overwritten.
 #include "module/vm/vmfb.h"
 
 #include "module/vm/archive.h"
 #include "module/vm/flatbuffer.h"
 #include "module/vm/run.h"
 
-// Slots of the root table and of its parts.
+// Field numbers of the root table and of its parts.
 enum {
   TYPES = 4,
   IMPORTS = 6,
@@ -167,7 +167,7 @@ static void an_unknown_type_is_named(void **state) {
 // Every mutant of a small module is refused, or runs within its fuel.
 
 static void try_mutant(const uint8_t *data, size_t size, size_t *verified) {
-  // An exact copy, so that the address sanitizer sees a read past the end.
+  // The copy has the exact size, so the address sanitizer sees a read past its end.
   uint8_t *exact = malloc(size ? size : 1);
   assert_non_null(exact);
   memcpy(exact, data, size);
@@ -224,11 +224,12 @@ static void mutants_are_refused_or_run(void **state) {
   assert_true(verified > 0 && verified < mutants);
 }
 
-// A table of one string. What is read of it counts each time, so it is read no
-// more than the budget `left` allows.
+// A table with one string. Each reading of it uses up the budget `left`, so it can be
+// read only a few times.
 static void shared_text_is_read_so_often(void **state) {
   (void)state;
-  // The root's place; its vtable at 6; itself at 12; the string at 20.
+  // The offsets: the root's place at 0, its vtable at 6, the root at 12, the string at
+  // 20.
   static const uint8_t bytes[] = {
       12, 0, 0, 0, 0, 0, 6, 0, 8, 0,   4,   0,   6,   0,   0,
       0,  4, 0, 0, 0, 5, 0, 0, 0, 'h', 'e', 'l', 'l', 'o',
@@ -248,7 +249,7 @@ static void shared_text_is_read_so_often(void **state) {
   assert_non_null(strstr(err.message, "text: too much text in all at byte 24"));
 }
 
-// "0Ciii…D_v"
+// Makes the text "0Ciii…D_v".
 static fc_str_t long_spans(char *text, size_t size) {
   memset(text, 'i', size);
   memcpy(text, "0C", 2);
@@ -288,7 +289,7 @@ static void conventions_are_checked(void **state) {
   }
 }
 
-// Kernels write into constants, so none may lie among tables and bytecode.
+// Kernels write into constants, so constants must not overlap tables or bytecode.
 static void check_constants(const char *path, const uint8_t *data, size_t size,
                             void *context) {
   (void)context;
@@ -312,7 +313,7 @@ static void constants_lie_apart_from_what_was_verified(void **state) {
   assert_true(each_module(CORPUS "/state", check_constants, NULL) > 0);
 }
 
-// Pages that name the releases farcall reads name the right ones.
+// Documents that name the releases which farcall reads must name the right ones.
 static void pages_name_the_releases(void **state) {
   (void)state;
   static const char *const pages[] = {"README.md", "docs/vm.md"};

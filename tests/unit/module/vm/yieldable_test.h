@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// yieldable_test (IREE runtime/src/iree/vm/testing/yieldable_test_module.h), a native
-// module that only IREE's tests of its bytecode import: functions that suspend a
-// number of times and count each. Nothing suspends here, so a yield is only counted.
+// yieldable_test (IREE runtime/src/iree/vm/testing/yieldable_test_module.h) is a native
+// module that only IREE's bytecode tests import. Its functions suspend several times
+// and count that. Nothing suspends here: a yield is only counted.
 #ifndef FARCALL_TESTS_MODULE_VM_YIELDABLE_TEST_H_
 #define FARCALL_TESTS_MODULE_VM_YIELDABLE_TEST_H_
 
 #include "module/vm/natives.h"
 
-// What `yields` suspensions add; a negative number of them is none.
+// The value after `yields` suspensions, each of which adds one. A negative number
+// counts as 0.
 static inline int32_t after_yields(uint32_t value, int32_t yields) {
   return (int32_t)(value + (yields > 0 ? (uint32_t)yields : 0));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --listen may be.
+// Which values of --listen are accepted.
 #include "config/address.h"
 
 #include <stdio.h>

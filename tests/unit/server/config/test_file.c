@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration file: what is read, which of flag, variable and file counts,
-// what is said of a mistake and where, and that the options in force are printed
-// as a file that says the same.
+// The configuration file: how it is read; whether the flag, the variable or the file
+// counts; what is said about a mistake, and of which place; and that the options in
+// force are printed as a file with the same meaning.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -212,7 +212,7 @@ static void mistakes_are_named_with_their_place(void **state) {
   }
 }
 
-// What holds for a module: its member, then what is said of all.
+// A module's options: its own entry first, then what is said for all modules.
 static void modules_have_policies(void **state) {
   (void)state;
   fc_server_options_t options;
@@ -271,7 +271,7 @@ static void modules_have_policies(void **state) {
   fc_server_options_deinit(&options);
 }
 
-// A version is as its module where nothing else is said of it.
+// A version has its module's options, unless there is an entry for the version.
 static void versions_have_policies(void **state) {
   (void)state;
   fc_server_options_t options;
@@ -385,7 +385,8 @@ static void a_listener_has_what_is_said_of_it_and_of_all(void **state) {
   assert_int_equal(policy.origins[FC_LISTENER_KEY_admin].line, 3);
   assert_int_equal(policy.origins[FC_LISTENER_KEY_trusted_proxy].from,
                    FC_ORIGIN_DEFAULT);
-  // What is said of all by a flag does not change what is said of one.
+  // A flag sets the option for all listeners, but does not override a listener's own
+  // entry.
   options.admin = FC_ADMIN_LOOPBACK;
   options.origins[FC_OPTION_admin].from = FC_ORIGIN_FLAG;
   (void)fc_listener_at(&options, 0, &address, &policy);
@@ -393,7 +394,7 @@ static void a_listener_has_what_is_said_of_it_and_of_all(void **state) {
   assert_int_equal(policy.origins[FC_LISTENER_KEY_admin].from, FC_ORIGIN_FLAG);
   (void)fc_listener_at(&options, 1, &address, &policy);
   assert_int_equal(policy.admin, FC_ADMIN_SOCKET);
-  // A flag that says where to listen takes the place of all.
+  // A flag that says where to listen replaces all listeners of the file.
   options.origins[FC_OPTION_listen].from = FC_ORIGIN_FLAG;
   assert_true(fc_listener_at(&options, 0, &address, &policy));
   assert_true(fc_str_equal(address, FC_STR("127.0.0.1:8000")));
@@ -425,7 +426,7 @@ static void a_passed_socket_has_the_policy_of_its_name(void **state) {
   fc_listener_of_passed(&options, FC_STR("api"), &policy);
   assert_string_equal(policy.address, "");
   assert_int_equal(policy.admin, FC_ADMIN_OFF);
-  // A flag that says where to listen does not say what is passed.
+  // The flag --listen says nothing about sockets that a service manager passes.
   options.file.listener_count = 4;
   options.origins[FC_OPTION_listen].from = FC_ORIGIN_FLAG;
   fc_listener_of_passed(&options, FC_STR("api"), &policy);
@@ -538,7 +539,7 @@ static void flags_come_before_variables_and_both_before_the_file(void **state) {
   assert_int_equal(options.origins[FC_OPTION_queue].from, FC_ORIGIN_VARIABLE);
   assert_int_equal(options.origins[FC_OPTION_drain].from, FC_ORIGIN_FILE);
   fc_server_options_deinit(&options);
-  // The file alone is enough.
+  // A PATH in the file alone is enough.
   assert_int_equal(
       fc_server_options_parse(&options, 3, argv, paths, variables, &error),
       FC_OK);

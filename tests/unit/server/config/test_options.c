@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What farcalld makes of its arguments and variables, and what it says when it
-// can't.
+// How farcalld reads its arguments and variables, and what it says of mistakes.
 #include "config/table.h"
 
 #include <stdlib.h>
@@ -118,13 +117,13 @@ static void variables_that_are_none_are_named(void **state) {
       {"FARCALL_X\n=1", "unknown variable FARCALL_X\\x0a: see farcalld --help"},
       {"FARCALL_WORKERS=two",
        "'two' is no value for FARCALL_WORKERS: a whole number, at most 1024"},
-      // Variables that the program farcall reads.
+      // These variables are read by the program farcall.
       {"FARCALL_SERVER=http://127.0.0.1:8000", NULL},
       {"FARCALL_TOKEN=secret", NULL},
       {"FARCALL_CA=ca.pem", NULL},
       {"FARCALLD=/usr/bin/farcalld", NULL},
-      // Variables that Kubernetes sets in every container beside a Service
-      // named "farcall".
+      // Kubernetes sets these in every container when there is a Service named
+      // "farcall".
       {"FARCALL_SERVICE_HOST=10.96.3.7", NULL},
       {"FARCALL_SERVICE_PORT=8000", NULL},
       {"FARCALL_SERVICE_PORT_HTTP=8000", NULL},
@@ -150,7 +149,7 @@ static void variables_that_are_none_are_named(void **state) {
         parse(&options, arguments, paths, variables, &error);
     if (row->says) assert_string_equal(error.message, row->says);
     assert_int_equal(status == FC_OK, row->says == NULL);
-    // Asking for help works even with wrong options.
+    // --help works even if other options are wrong.
     assert_int_equal(parse(&options, help, paths, variables, &error), FC_OK);
   }
 }
@@ -287,7 +286,7 @@ static void expect_same(const fc_server_options_t *a,
   fc_text_deinit(&two);
 }
 
-// What SIGHUP changes is copied option by option: all of a value, and no neighbour.
+// The options that SIGHUP changes are copied one by one: each wholly, and no other.
 static void a_copied_value_is_whole_and_alone(void **state) {
   (void)state;
   fc_server_options_t from, defaults;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Addresses and networks: what is one, and what is in which.
+// Addresses and networks: which texts are valid, and which address is in which network.
 #include "config/peer.h"
 
 #include <arpa/inet.h>

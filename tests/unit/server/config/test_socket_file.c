@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --socket-mode and --socket-owner may be.
+// Which values of --socket-mode and --socket-owner are accepted.
 #include "config/socket_file.h"
 
 #include "helpers/test.h"

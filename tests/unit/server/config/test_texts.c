@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The texts in the tree that list the options of farcalld are made here from options.def,
-// module.def and listener.def, so that a new option cannot be forgotten: the file in
-// config/, and the tables of the page in docs/, whose other lines are its own. A text that
-// differs is written into the build folder, from where it is copied.
+// The texts that list farcalld's options are made here from options.def, module.def and
+// listener.def, so that no option can be forgotten: the file in config/, and the tables
+// of the page in docs/ (its other lines are written by hand). If a text in the tree
+// differs, the right one is written into the build folder, to be copied from there.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -22,7 +22,7 @@ static const char *form(const fc_option_t *option) {
   return *option->argument ? option->argument : "on|off";
 }
 
-// "LEAD word word …", lines of at most WIDTH bytes.
+// Writes "LEAD word word …" in lines of at most WIDTH bytes.
 static void put_comment(fc_text_t *text, const char *lead, const char *help) {
   size_t column = 0;
   for (const char *word = help; *word;) {
@@ -53,7 +53,7 @@ static void put_explained(fc_text_t *text, const char *lead,
 // ---------------------------------------------------------------------------
 // The texts
 
-// `"key": value,` as a file has it.
+// Writes `"key": value,` as in a configuration file.
 static void put_member(fc_text_t *text, const char *lead,
                        const fc_option_t *o) {
   const bool bare = o->kind == FC_OPTION_KIND_COUNT;
@@ -65,7 +65,7 @@ static void put_member(fc_text_t *text, const char *lead,
   put(text, line);
 }
 
-// The keys of one module, in a comment: there is no module of this name.
+// Writes the keys of one module as comments, because there is no module named "NAME".
 static void print_module(fc_text_t *text) {
   put(text,
       "  // What holds for single modules. A key that is left out is as the option "
@@ -89,7 +89,7 @@ static void print_listener(fc_text_t *text) {
       "  // Where the server listens, if what holds is not the same everywhere: in "
       "the\n  // place of \"listen\". A key that is left out is as the option of its "
       "name.\n  \"listeners\": [\n    // {\n");
-  // It has no default, and needs a value.
+  // The address has no default, so an example is written.
   fc_option_t address = fc_listener_keys[FC_LISTENER_KEY_address];
   address.value = "127.0.0.1:8000";
   for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
@@ -131,7 +131,7 @@ static void print_file(fc_text_t *text) {
       "  \"paths\": []\n}\n");
 }
 
-// A cell of a Markdown table.
+// Writes a cell of a Markdown table.
 static void put_cell(fc_text_t *text, const char *cell) {
   for (; *cell; cell++) {
     if (*cell == '|') put(text, "\\");
@@ -176,7 +176,7 @@ static void print_listener_rows(fc_text_t *text) {
   }
 }
 
-// The options that change at SIGHUP, as a paragraph.
+// Writes the paragraph of options that SIGHUP changes.
 static void put_changing(fc_text_t *text) {
   size_t column = 0;
   for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
@@ -198,8 +198,8 @@ static void print_option_rows(fc_text_t *text) {
   }
 }
 
-// The page as it is, with the rows of its tables, and the lines that begin with a word of
-// code, made anew.
+// Writes the page again. Replaces the rows of its tables and the lines that begin with
+// a word of code; all other lines are copied.
 static void print_page(fc_text_t *text) {
   static void (*const kMade[])(fc_text_t *) = {
       put_changing, print_option_rows, print_module_rows, print_listener_rows};
@@ -261,7 +261,7 @@ static void every_option_is_in_every_text(void **state) {
   assert_false(differs);
 }
 
-// The file of config/, used unchanged, gives the same options as no file.
+// The file of config/, if it is not changed, gives the same options as no file.
 static void the_file_has_the_defaults(void **state) {
   (void)state;
   const char *argv[] = {"farcalld", "-c",
@@ -289,7 +289,7 @@ static void the_file_has_the_defaults(void **state) {
 }
 
 // Parses the comments of config/farcalld.conf below the member that begins with
-// `begin`, as if they were none.
+// `begin`, as if they were not comments.
 static void parse_comments(const char *begin, const char *end,
                            fc_server_options_t *out_options) {
   fc_text_t text;
@@ -329,7 +329,7 @@ static void expect_alike(const void *values, const void *defaults,
   fc_text_deinit(&two);
 }
 
-// The comment about "NAME" is a policy, and says what holds without one.
+// The comment about "NAME" is a valid policy, and it has the default values.
 static void the_file_has_the_defaults_of_a_module(void **state) {
   (void)state;
   fc_server_options_t options;
@@ -346,7 +346,7 @@ static void the_file_has_the_defaults_of_a_module(void **state) {
   fc_server_options_deinit(&options);
 }
 
-// The comment about a listener is one; its address is an example.
+// The comment about a listener is a valid one. Only its address is not a default.
 static void the_file_has_the_defaults_of_a_listener(void **state) {
   (void)state;
   fc_server_options_t options;

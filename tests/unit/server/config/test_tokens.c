@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of tokens: what is read from it, what is said of mistakes, whose secret fits.
+// The file of tokens: how it is read, what is said of mistakes, and whose secret
+// matches.
 #include "config/tokens.h"
 
 #include <stdio.h>
@@ -143,8 +144,8 @@ static void there_are_at_most_1024(void **state) {
   free(text);
 }
 
-// Of as many tokens as there may be, each is found, and nothing else is; also those whose
-// places are the same.
+// With the largest number of tokens each is found, also those with the same place in
+// the table, and no other secret is.
 static void every_one_of_many_is_found(void **state) {
   (void)state;
   enum { LINE = 80, ALIKE = 24 };

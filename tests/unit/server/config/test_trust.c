@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of --trust: what is read from it, what is said of mistakes, which sums it has.
+// The file of --trust: how it is read, what is said of mistakes, and which sums it has.
 #include "config/trust.h"
 
 #include <stdio.h>

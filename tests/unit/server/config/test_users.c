@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules for users of a Unix socket: what is read, which rule counts, and whom the kernel
-// names.
+// Rules for users of a Unix socket: how they are read, which rule counts, and which
+// user the kernel reports.
 #include "config/users.h"
 
 #include <sys/socket.h>

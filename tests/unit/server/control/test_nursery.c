@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nursery's orders, replies and what it waits for, with a test for a loop.
+// The nursery's orders and replies, and the events it waits for. The test takes the
+// place of the loop.
 #include "control/nursery.h"
 
 #include <sched.h>
@@ -104,7 +105,7 @@ static void reply_when_stopped(fc_order_t *order) {
   fc_nursery_reply(&nursery, order);
 }
 
-// The order it is at is run; the next one is dropped, as is the reply.
+// The order in progress is completed. The next one and the replies are dropped.
 static void a_stop_drops_what_waits(void **state) {
   (void)state;
   enter();
@@ -137,7 +138,7 @@ static void an_order_may_go_on_behind_others(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// What it waits for
+// Events that it waits for
 
 static int ends[2];
 static fc_vigil_t vigil;
@@ -172,7 +173,8 @@ static void a_file_is_heard_once_each_time(void **state) {
   assert_int_equal(write(ends[1], &byte, 1), 1);
   fc_nursery_order(&nursery, &wait);
   wait_for("we");
-  // Nobody has read the byte. Who waits again hears of it again, and of the end too.
+  // The byte is still unread, so each further wait reports it again. The end is
+  // reported, too.
   fc_nursery_order(&nursery, &wait);
   wait_for("wewe");
   close(ends[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client says of its deadline, in both forms.
+// How a client states its deadline, in both forms.
 #include "dialect/admission.h"
 
 #include "helpers/test.h"
@@ -30,7 +30,7 @@ static void deadlines_are_read_in_their_units(void **state) {
       {"a nanosecond", "1n", NULL, 1},
       {"nanoseconds round up", "1000001n", NULL, 2},
       {"it is over at once", "0m", NULL, 1},
-      // Of nanoseconds, both would be more than 64 bits hold.
+      // In nanoseconds, either would need more than 64 bits.
       {"hours", "5124096H", NULL, 999999999999},
       {"the most hours", "99999999H", NULL, 999999999999},
       {"the most minutes", "99999999M", NULL, 999999999999},

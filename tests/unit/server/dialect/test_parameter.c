@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which query parameters are known where, and how others are refused.
+// Which query parameters are known on which route, and how others are refused.
 #include "dialect/parameter.h"
 
 #include "helpers/test.h"

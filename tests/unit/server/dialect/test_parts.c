@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Documents in parts, without a server: what comes and goes between two parts, and
-// how much one part is. e2e/openapi reads whole documents.
+// Documents in parts, without a server: modules may come and go between two parts, and
+// parts have a limited size. e2e/openapi reads whole documents.
 #include "dialect/parts.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ static fc_generation_t *publish(house_t *house, const char *name) {
 }
 
 // ---------------------------------------------------------------------------
-// A form: the serials of modules.
+// A form of document: the serial numbers of modules
 
 static uint32_t filling;  // bytes that each entry is longer
 
@@ -118,7 +118,7 @@ static void open_sink(house_t *house, fc_block_sink_t *out) {
   fc_block_sink_init(out, house->blocks, block, 0, UINT32_MAX);
 }
 
-// What was written, without the filling.
+// Compares what was written, without the filling.
 static void compare(const house_t *house, const fc_block_sink_t *out,
                     const char *wanted) {
   char found[256];
@@ -135,7 +135,7 @@ static void compare(const house_t *house, const fc_block_sink_t *out,
   assert_string_equal(found, wanted);
 }
 
-// Writes the rest and compares all; returns in how many parts the rest came.
+// Writes the remaining parts and compares the whole. Returns how many parts these were.
 static unsigned finish(house_t *house, fc_parts_t *parts, fc_block_sink_t *out,
                        const char *wanted) {
   unsigned count = 0;
@@ -155,7 +155,7 @@ static unsigned expect(house_t *house, fc_parts_t *parts, const char *wanted) {
   return finish(house, parts, &out, wanted);
 }
 
-// Writes the first part, which has the first entry alone.
+// Writes the first part, which has only the first entry.
 static void write_first(house_t *house, fc_parts_t *parts,
                         fc_block_sink_t *out) {
   bool more;
@@ -215,7 +215,7 @@ static void what_comes_and_goes_meanwhile(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Modules whose functions have entries
+// Documents with an entry for each function
 
 static fc_status_t put_index(fc_parts_t *parts,
                              const fc_generation_t *generation, size_t index,
@@ -232,7 +232,7 @@ static fc_status_t put_index(fc_parts_t *parts,
 static const fc_parts_form_t kFunctions = {
     .begin = put_begin, .function = put_index, .end = ">"};
 
-// Names of modules that have none, and functions of the others.
+// Writes the name of a generation that has no module, and the functions of others.
 static fc_status_t put_either(fc_parts_t *parts,
                               const fc_generation_t *generation,
                               fc_sink_t *sink, fc_error_t *err) {
@@ -277,8 +277,8 @@ static void functions_stand_beside_modules_or_within(void **state) {
   }
 }
 
-// A module that is only described may be described anew, or be dropped, between two
-// parts: what was begun goes on as it began.
+// A module that is only described may be described again, or dropped, between two
+// parts. Its entries are still completed as they were begun.
 static void a_module_that_changes_is_written_as_it_began(void **state) {
   (void)state;
   static const char *const kNewer[] = {CORPUS "ops.vmfb", NULL};
@@ -308,7 +308,7 @@ static fc_status_t put_last(const fc_server_t *server,
   return fc_sink_put(sink, generation->claim.name, err);
 }
 
-// A document about one module, which is replaced and dropped between two parts.
+// A document about one module that is replaced and dropped between two parts.
 static void one_module_is_written_as_it_began(void **state) {
   (void)state;
   static const fc_parts_form_t kOf = {
@@ -340,7 +340,7 @@ static void one_module_is_written_as_it_began(void **state) {
   end(&house);
 }
 
-// A module may have ten thousand functions, and each is a model.
+// A module may have ten thousand functions, each of which is listed as a model.
 static void lists_of_models_come_in_parts(void **state) {
   (void)state;
   static const struct {
@@ -369,9 +369,9 @@ static void lists_of_models_come_in_parts(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// OpenAPI: components, then the paths that lead to them
+// OpenAPI: components first, then the paths that refer to them
 
-// Writes a part and adds it to `text`. False: it was the last one.
+// Writes a part and appends it to `text`. False: it was the last part.
 static bool add_part(house_t *house, fc_parts_t *parts, fc_text_t *text) {
   fc_block_sink_t out;
   bool more;
@@ -389,7 +389,7 @@ static bool add_part(house_t *house, fc_parts_t *parts, fc_text_t *text) {
   return more;
 }
 
-// Publishes m0, m1, …, which are one module.
+// Publishes m0, m1, …, all with the same module.
 static void publish_many(house_t *house, unsigned count) {
   fc_module_t *module = load(ONE_FUNCTION);
   for (unsigned i = 0; i < count; i++) {
@@ -425,8 +425,8 @@ static bool has(const fc_text_t *text, const char *word) {
   return memmem(all.data, all.size, word, strlen(word)) != NULL;
 }
 
-// A path leads to components that are there: a module that was replaced, described anew or
-// loaded between the two has no path.
+// A path must refer only to components that were written. A module that was replaced,
+// described again or loaded between the two gets no path.
 static void paths_have_their_components(void **state) {
   (void)state;
   static const struct {
@@ -511,7 +511,7 @@ static fc_status_t write_one(house_t *house, fc_error_t *err) {
   return wrote;
 }
 
-// The list of modules and what is put aside lie in blocks.
+// The list of modules, and entries that are put aside, are in blocks.
 static fc_status_t attempt_create(fc_allocator_t allocator, void *context,
                                   fc_error_t *err) {
   house_t *house = context;

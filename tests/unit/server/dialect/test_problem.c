@@ -84,7 +84,7 @@ static void our_own_bugs_tell_nothing(void **state) {
         "\"error\":\"internal error\"}");
 }
 
-// docs/errors.md is written by hand from error.def; this keeps them together.
+// docs/errors.md is written by hand. This test compares it with error.def.
 static void the_documentation_lists_every_code(void **state) {
   (void)state;
   FILE *file = fopen(FARCALL_SOURCE_DIR "/docs/errors.md", "r");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conditions as RFC 9110 13.1 has them, and which signatures cannot be written
-// in which form. What each form looks like is tested with its printer.
+// Conditions as in RFC 9110, 13.1, and which signatures cannot be written in which
+// form. The forms themselves are tested with their printers.
 #include "dialect/query.h"
 
 #include "farcall/type.h"
@@ -99,7 +99,7 @@ static void a_tag_that_is_not_known_yet_is_waited_for(void **state) {
   }
 }
 
-// A condition ends where its bytes end.
+// The condition may be cut anywhere; nothing is read past its end.
 static void every_prefix_of_a_list_is_read_within_its_bounds(void **state) {
   (void)state;
   static const char kList[] = " W/\"a\" ,\"b\",W/\"" TAG "\", \"" TAG "\"";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The small readers of field values.
+// The small functions that read field values.
 #include "dialect/request.h"
 
 #include "helpers/test.h"
@@ -120,8 +120,8 @@ static void query_members_are_found(void **state) {
 
 static int small(int c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
 
-// Every pair of bytes, at the beginning and the end of texts of each length for
-// which the comparison works in another way.
+// Tries every pair of bytes, at the beginning and at the end of texts of those lengths
+// for which the comparison works differently.
 static void texts_are_the_same_but_for_case(void **state) {
   (void)state;
   static const size_t sizes[] = {1, 7, 8, 9, 16, 17, 23};

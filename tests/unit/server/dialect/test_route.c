@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Percent-decoding and methods. tests/http/cases/30-routes.http tests which
-// path leads where.
+// Percent-decoding and methods. tests/http/cases/30-routes.http tests which path leads
+// to which route.
 #include "dialect/route.h"
 
 #include "helpers/test.h"
@@ -30,7 +30,7 @@ static void percent_encoding_is_decoded_once(void **state) {
   }
 }
 
-// What follows the path in the request is no part of it.
+// An escape that the end of the path cuts must not use the bytes after the path.
 static void an_escape_ends_with_its_path(void **state) {
   (void)state;
   static const char text[] = "a%41";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which requests are answered: tables of the fields that browsers, proxies and
-// other programs send, and how they are understood.
+// Which requests are answered: tables of fields that browsers, proxies and other
+// programs send, and how they are understood.
 #include "exchange/access.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "helpers/test.h"
 #include "http1/parser.h"
 
-// A head with these field lines, parsed as a connection would.
+// A request with these field lines, parsed as a connection would parse them.
 static fc_request_t request_of(fc_parser_t *parser, const char *lines,
                                char *head, size_t capacity) {
   llhttp_t llhttp;
@@ -129,7 +129,8 @@ static void host_and_origin_are_looked_at(void **state) {
   }
 }
 
-// 10.0.0.0/8 is trusted, "a.example" allowed, the listener on loopback.
+// 10.0.0.0/8 is a trusted proxy, "a.example" is an allowed host, and the listener is on
+// loopback.
 static void a_trusted_proxy_says_what_was_asked_for(void **state) {
   (void)state;
   static const struct {
@@ -314,8 +315,8 @@ static void options_are_checked(void **state) {
   }
 }
 
-// A Unix socket has no host name, so any Host is answered. A page of another
-// origin, through a proxy, is refused all the same.
+// A Unix socket has no host name, so any Host is accepted. A page of another origin
+// that comes through a proxy is still refused.
 static void a_unix_socket_has_no_host(void **state) {
   (void)state;
   static const struct {

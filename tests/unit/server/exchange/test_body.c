@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies of many lengths, arriving in many ways: what they hold, what they cost
-// while they arrive, and how much of them is copied.
+// Bodies of many lengths that arrive in many ways: their contents, how much memory
+// counts while they arrive, and how many bytes are copied.
 #include "exchange/body.h"
 
 #include <stdlib.h>
@@ -62,8 +62,8 @@ static const struct row_t {
     {"of unknown length", MIB + 77, 1000, WAY_CHUNKS, 40},
 };
 
-// Fills the body as the row says, and returns how many bytes were copied from
-// block to block.
+// Fills the body as the row says. Returns how many bytes were copied from one block to
+// another.
 static uint64_t fill(const struct row_t *row, fc_blocks_t *blocks,
                      fc_piece_t *body) {
   static char beside[FC_LIMIT_READ];
@@ -91,7 +91,7 @@ static uint64_t fill(const struct row_t *row, fc_blocks_t *blocks,
                      FC_OK);
     if (body->block != block) copied += row->lead + before;
     assert_int_equal(body->offset, row->lead);
-    // Bytes are counted as they arrive.
+    // Memory is counted only as bytes arrive.
     uint64_t taken = fc_blocks_usage(blocks).taken;
     uint64_t most_taken = 3 * body->size;
     assert_true(taken <= FC_LIMIT_READ || taken <= most_taken + row->lead);
@@ -106,8 +106,8 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     fc_piece_t body;
     uint64_t copied = fill(row, blocks, &body);
     assert_int_equal(body.size, row->length);
-    // Fewer bytes are copied than twice the length, and fewer than the length
-    // if doubling ends exactly at it.
+    // Less than twice the length is copied, and less than once the length if doubling
+    // ends exactly at it.
     assert_true(copied < 2 * row->length);
     if ((row->length & (row->length - 1)) == 0) {
       assert_true(copied < row->length);
@@ -115,7 +115,7 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     if (row->length <= FC_LIMIT_READ && row->way != WAY_CHUNKS) {
       assert_int_equal(copied, 0);
     }
-    // Addresses were reserved for all of it, so it was never moved.
+    // Addresses were reserved for the whole body, so it was never moved.
     if (row->length >= MIB && row->way != WAY_CHUNKS) {
       assert_int_equal(copied, 0);
     }
@@ -124,7 +124,7 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     for (uint64_t i = 0; i < body.size; i++) {
       if (data[i] != byte_at(i)) fail_msg("byte %llu", (unsigned long long)i);
     }
-    // At most the next power of two is taken.
+    // At most the next power of two is counted.
     uint64_t taken = fc_blocks_usage(blocks).taken;
     assert_true(taken < 2 * (row->length + row->lead) ||
                 taken == FC_BLOCK_SMALLEST);
@@ -134,8 +134,8 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// Where the block of an earlier body was kept, nothing is copied, and as much
-// is counted as before.
+// If the block of an earlier body was kept, nothing is copied, and as much memory
+// counts as before.
 static void a_second_body_lies_where_the_first_was(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1024 * MIB, 512 * MIB, 64 * MIB);
@@ -177,7 +177,7 @@ static void what_cannot_come_is_refused_at_once(void **state) {
                                     5 * MIB, &error),
                        FC_OK);
   assert_int_equal(error.code, FC_CODE_OVERLOADED);
-  // One body may be larger than the share.
+  // A single body may be larger than the client's share.
   assert_int_equal(
       fc_body_open(&body, blocks, &kOwner, FC_AUDIENCE_NONE, 4 * MIB, &error),
       FC_OK);

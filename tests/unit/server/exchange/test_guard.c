@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is not known, or may not ask, costs no look-up of names, and learns nothing of them.
+// Clients that are unknown, or lack permission, cause no look-up of names and learn
+// nothing of them.
 #include <stdio.h>
 
 #include "base/sha256.h"
@@ -45,7 +46,7 @@ static void end(house_t *house) {
   fc_tokens_close(&house->tokens);
 }
 
-// The request's code, after ROUTE and ADMIT.
+// Runs ROUTE and ADMIT for a request. Returns the error code.
 static fc_code_t ask(house_t *house, const char *line, const char *fields,
                      fc_error_t *error) {
   char text[1024];
@@ -103,7 +104,7 @@ static const struct {
      FC_CODE_ORIGIN_NOT_ALLOWED},
 };
 
-// The tables of names say that they have entries, but have none: a look-up would crash.
+// The tables of names claim to have entries, but have none, so a look-up would crash.
 static void nothing_is_looked_up_for_the_unknown(void **state) {
   (void)state;
   house_t house;
@@ -124,7 +125,7 @@ static void nothing_is_looked_up_for_the_unknown(void **state) {
           ask(&house, kRequests[i].line, kClients[k].fields, &error),
           kClients[k].code);
     }
-    // Who is known, but has not the scope.
+    // A known client without the necessary scope.
     const char *other = kRequests[i].reads ? HERE BEARER "caller\r\n"
                                            : HERE BEARER "reader\r\n";
     assert_int_equal(ask(&house, kRequests[i].line, other, &error),
@@ -153,8 +154,9 @@ static void the_known_are_told_what_they_may_have_meant(void **state) {
   end(&house);
 }
 
-// The answer to a wrong token waits, and the first to a right one; that to any other
-// request of the same address does not.
+// Too many wrong tokens came from one address. The answer to the next wrong token
+// waits, and so does the first answer to a right one that is new. Answers to its other
+// requests do not wait.
 static void wrong_tokens_wait_alone(void **state) {
   (void)state;
   static const struct {
@@ -187,7 +189,7 @@ static void wrong_tokens_wait_alone(void **state) {
     assert_int_equal(house.exchange.wait.on, row->waits);
     assert_int_equal(house.exchange.wait.slowed, row->waits);
   }
-  // Another address is another client.
+  // A request from another address does not wait: it is another client.
   house.exchange.asker.address.bytes[0] = 1;
   assert_int_equal(ask(&house, kLine, rows[0].fields, &error),
                    FC_CODE_UNAUTHORIZED);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The framing alone: verdicts, positions, and that no cut of the bytes changes
-// either. The sockets' view of the same is in tests/http.
+// The framing validator alone: verdicts and offsets, which must be the same however the
+// bytes are cut. tests/http tests it through sockets.
 #include "http1/framing.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static const row_t kHeads[] = {
     {"CR before end", "GET / HTTP/1.1\r\n\r\r", FC_CODE_HTTP_SYNTAX, 17},
 };
 
-// Feeds `bytes` cut at `split`, 0 for not at all.
+// Feeds `bytes` in two pieces, cut at `split`. 0: in one piece.
 static fc_status_t scan(const char *bytes, size_t split, uint64_t *out_offset,
                         bool *out_done, fc_error_t *err) {
   fc_framing_t framing = {0};
@@ -93,17 +93,17 @@ static void every_byte_has_its_place(void **state) {
     strcpy(head, "GET / HTTP/1.1\r\nn: ?\r\n\r\n");
     head[19] = (char)c;
     status = scan(head, 0, &offset, &done, &error);
-    // RFC 9110 5.5: HTAB, SP, VCHAR, obs-text.
+    // Valid in a field (RFC 9110, 5.5): HTAB, SP, VCHAR, obs-text.
     assert_int_equal(status == FC_OK, c == '\t' || (c >= 32 && c != 127));
     strcpy(head, "GET /? HTTP/1.1\r\n\r\n");
     head[5] = (char)c;
     status = scan(head, 0, &offset, &done, &error);
-    // ' ' ends the target, and what follows is no version.
+    // ' ' ends the target, and then no version follows.
     assert_int_equal(status == FC_OK, c > 32 && c < 127);
   }
 }
 
-// All of a field counts but for its line feed.
+// Every byte of a field line counts, except its line feed.
 static void the_limit_of_fields_is_exact(void **state) {
   (void)state;
   static char head[FC_LIMIT_HEADERS + 64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which clients have stopped and which are too slow, at every time that matters.
+// Which clients count as stopped and which as too slow, at every time that matters.
 #include "http1/pace.h"
 
 #include "helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heads understood: targets, lengths, persistence. Refusals have their transcripts
-// in tests/http.
+// How heads are understood: targets, lengths, persistence. The heads that are refused
+// are in the transcripts of tests/http.
 #include "http1/parser.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heads of responses, byte for byte, and dates against the C library.
+// Heads of responses, byte for byte. Dates are compared with the C library's.
 #include "http1/response.h"
 
 #include <locale.h>
@@ -10,7 +10,8 @@
 #include "helpers/test.h"
 #include "obs/code.h"
 
-// Checks the head of `answer`, and what HTTP/1 adds to it: `head` without its answer.
+// Checks the head of `answer`. `head` has what HTTP/1 adds to it; its member `answer`
+// is set here.
 static void check(fc_answer_t answer, fc_response_head_t head,
                   const char *expected) {
   char room[FC_LIMIT_HEAD + 4];
@@ -87,13 +88,14 @@ static void times_are_milliseconds(void **state) {
         "encode;dur=1073.741,write;dur=0.000,batch;desc=\"5/8\"\r\n\r\nbody");
 }
 
-// A member that the heads below lack could make a head longer than FC_LIMIT_HEAD
-// without any test of it: put it there, then change the number.
+// If a member is added to these structs, a head might become longer than FC_LIMIT_HEAD
+// without a test that notices. So set the member in the heads below, then change the
+// number here.
 _Static_assert(sizeof(fc_response_head_t) == 56 && sizeof(fc_answer_t) == 208,
                "the_longest_head_fits has every member");
 
-// A head that is too long ends in the second half of the room, and fails the assertion
-// of fc_response_head, which names FC_LIMIT_HEAD.
+// Checks that the head fits. If it is too long, fc_response_head's assertion fails,
+// which names FC_LIMIT_HEAD: the head ends in the second half of the room.
 static void check_fits(const fc_response_head_t *head) {
   char room[2 * FC_LIMIT_HEAD];
   assert_true(fc_response_head(head, room + FC_LIMIT_HEAD) >= room);
@@ -142,10 +144,10 @@ static void the_longest_head_fits(void **state) {
   check_fits(&head);
   answer.is_preflight = true;
   check_fits(&head);
-  // An answer in parts has no length, and its first chunk's.
+  // An answer in parts has no Content-Length, but the length of its first chunk.
   head.no_length = head.in_chunks = true;
   check_fits(&head);
-  // One that proxies must not gather has no times in its head.
+  // An answer that proxies must not buffer has no times in its head.
   answer.as_it_comes = true;
   answer.spent_ns = NULL;
   check_fits(&head);
@@ -172,7 +174,7 @@ static void every_status_has_its_reason(void **state) {
 
 static void dates_are_those_of_the_c_library(void **state) {
   (void)state;
-  // RFC 9110 5.6.7's example, then years of every kind.
+  // The example of RFC 9110, 5.6.7, then years of every kind.
   static const int64_t kSeconds[] = {784111777,  0,           951782399,
                                      951782400,  1709164800,  1735689599,
                                      4107542399, 253402300799};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stash: bytes come out as they were put in, wherever they lie, and no
-// block is larger than they need.
+// The stash: bytes come out as they were put in, in whichever block they are, and no
+// block is larger than necessary.
 #include "http1/stash.h"
 
 #include "helpers/test.h"
@@ -16,7 +16,7 @@ static fc_blocks_t *make(fc_allocator_t allocator) {
 
 static char byte_at(size_t at) { return (char)(at * 7 + at / 251); }
 
-// Puts the next `size` bytes of an endless text; *put counts them.
+// Puts the next `size` bytes of an endless text, and adds `size` to *put.
 static void put(fc_stash_t *stash, fc_blocks_t *blocks, size_t size,
                 size_t *put) {
   static char text[100000];
@@ -86,7 +86,8 @@ static void bytes_come_out_as_they_went_in(void **state) {
 static void without_memory_nothing_changes(void **state) {
   (void)state;
   fc_test_allocator_t memory;
-  // The store, its table, the first block; then the larger one.
+  // Three allocations succeed: the store, its table, the first block. The larger block
+  // fails.
   fc_blocks_t *blocks = make(fc_test_allocator_init(&memory, 4));
   fc_stash_t stash = FC_STASH_EMPTY;
   static const char kMore[5000] = "";

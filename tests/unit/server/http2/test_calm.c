@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many useless frames a client may send, by a clock that the test drives.
+// How many useless frames a client may send. The test drives the clock.
 #include "http2/calm.h"
 
 #include "helpers/test.h"
 
-// Pays as often as it can.
+// Pays for frames as long as that is allowed; returns how many.
 static unsigned pay_all(fc_calm_t *calm, uint64_t now_ms) {
   unsigned count = 0;
   while (fc_calm_pay(calm, now_ms)) count++;
@@ -44,7 +44,7 @@ static void what_is_earned_can_be_paid(void **state) {
   fc_test_row(NULL);
 }
 
-// Time and bytes that are not enough for one frame are not forgotten.
+// Time and bytes that do not yet pay for a whole frame are remembered.
 static void little_by_little_is_as_much(void **state) {
   (void)state;
   fc_calm_t calm;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heads of HTTP/2, as nghttp2 has let them through, mean what those of HTTP/1 do.
+// HTTP/2 heads that nghttp2 has accepted mean the same as those of HTTP/1.
 #include "helpers/test.h"
 #include "http2/connection.h"
 
@@ -89,7 +89,7 @@ static void what_http1_refuses_is_refused(void **state) {
   fc_test_row(NULL);
 }
 
-// The answer to a head that is refused names the request.
+// The fields after the error are read, too: the answer needs the request's id.
 static void what_is_behind_an_error_is_read(void **state) {
   (void)state;
   fc_head_t head;

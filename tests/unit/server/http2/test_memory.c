@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nghttp2's memory: what it may have, and that a session of nghttp2 which runs out of it
-// leaves nothing.
+// nghttp2's memory: its limit, and that an nghttp2 session which runs out of memory
+// leaks nothing.
 #include "helpers/test.h"
 #include "http2/connection.h"
 
@@ -41,7 +41,7 @@ static void one_connection_has_its_share(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// A session of nghttp2 reads what another one, a client, has written.
+// An nghttp2 session reads what another session, a client, has written.
 
 static int open_stream(nghttp2_session *session, const nghttp2_frame *frame,
                        void *context) {
@@ -57,7 +57,7 @@ static int open_stream(nghttp2_session *session, const nghttp2_frame *frame,
         sizeof(name) - 1, sizeof(value) - 1, NGHTTP2_NV_FLAG_NONE \
   }
 
-// Moves what one has to send to the other. Not 0: an error of nghttp2.
+// Moves everything that one session has to send to the other. Not 0: nghttp2's error.
 static ssize_t move_all(nghttp2_session *from, nghttp2_session *to) {
   const uint8_t *data;
   ssize_t size;
@@ -113,7 +113,7 @@ static ssize_t hold_session(fc_allocator_t allocator) {
   return failed;
 }
 
-// Some of its memory nghttp2 can do without.
+// nghttp2 can do without some allocations, so the session may work although one failed.
 static void a_session_survives_every_failing_allocation(void **state) {
   (void)state;
   for (size_t number = 1;; number++) {
@@ -132,7 +132,7 @@ static void a_session_survives_every_failing_allocation(void **state) {
   }
 }
 
-// What connections share.
+// Makes what all connections share.
 static fc_status_t attempt_init(fc_allocator_t allocator, void *context,
                                 fc_error_t *err) {
   fc_server_t server = {0};

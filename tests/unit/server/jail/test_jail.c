@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process may do with --sandbox=strict while a module is loaded, and what when
+// What a process may do with --sandbox=strict while a module is loaded, and what after
 // the jail is locked: every system call of call.def, memory, files, threads. Each child
-// of this test enters the jail, and leaves what it found in memory that it shares with
+// of this test enters the jail and writes its findings into memory that it shares with
 // the test.
 #include "jail/jail.h"
 
@@ -64,7 +64,7 @@ static void check(fc_status_t status, const fc_error_t *error) {
   _exit(3);
 }
 
-// The jail as the kernel here can keep it.
+// A jail with all parts that this kernel supports.
 static fc_jail_t make_jail_of(shared_t *shared, uint32_t user) {
   fc_jail_facts_t facts = {.user = user};
   (void)fc_jail_know(&facts);
@@ -96,9 +96,9 @@ static bool is_noted(const shared_t *shared, uint32_t number) {
 }
 
 // ---------------------------------------------------------------------------
-// Calls
+// System calls
 
-// With a sanitizer, only what both phases refuse is refused.
+// With a sanitizer, only calls that both phases refuse are refused.
 static bool is_refused(const fc_jail_call_t *call, fc_phase_t phase) {
   const fc_phase_t by = FC_SANITIZED ? FC_PHASE_LOADING : phase;
   return call->rules[by] == FC_RULE_NO;
@@ -135,7 +135,8 @@ static void check_refused(shared_t *shared, fc_phase_t phase) {
     const bool refused = is_refused(call, phase);
     fc_test_row(call->name);
     if (refused) assert_int_equal(shared->results[i], EPERM);
-    // The worker's own calls between the two phases are allowed, so none is noted.
+    // Between the two phases the worker makes only calls that are allowed, so none is
+    // noted.
     assert_int_equal(is_noted(shared, call->number), refused);
   }
   fc_test_row(NULL);
@@ -171,7 +172,7 @@ static void nothing_is_allowed_that_loading_refuses(void **state) {
   assert_null(fc_jail_call_name(FC_JAIL_CALL_NUMBERS - 1));
 }
 
-// Stand for process ids, which are not known before the test runs.
+// These stand for process ids, which are not known before the test runs.
 enum { SELF = -1000, PARENT = -1001 };
 
 static const struct argument_row_t {
@@ -378,7 +379,8 @@ static void begin_many(const bound_row_t *row, shared_t *shared) {
 static void threads_are_bounded_or_none_begin(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const bound_row_t, row, kBounds) {
-    // The sanitizers' filter lets threads begin; only root changes its user.
+    // With a sanitizer, the filter lets threads be created. Only root can change its
+    // user.
     if (FC_SANITIZED && !row->threads) continue;
     if (geteuid() && (row->server || row->user)) continue;
     shared_t *shared = share();
@@ -452,7 +454,7 @@ static void it_runs_as_another_user(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Signals of other origin
+// SIGSYS signals that the filter did not send
 
 static void send_sys(shared_t *shared) {
   const fc_jail_t jail = make_jail(shared);
@@ -550,7 +552,7 @@ static void what_it_names_must_be_a_library(void **state) {
   paths_t text, pipe;
   libraries_of(path, &text);
   unlink(named);
-  // Whoever opened the pipe to read would wait here for a writer.
+  // Opening the pipe for reading would wait here for a writer.
   assert_int_equal(mkfifo(named, 0600), 0);
   libraries_of(path, &pipe);
   unlink(named);
@@ -633,7 +635,7 @@ static void only_what_it_needs_is_read(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Kernels that lack a part
+// Kernels without some part
 
 typedef struct lack_row_t {
   const char *name;
@@ -679,7 +681,7 @@ static void probe_without(const lack_row_t *row, shared_t *shared) {
   shared->results[1] =
       fc_jail_check(FC_SANDBOX_STRICT, &facts, &error) != FC_OK;
   shared->results[2] = fc_jail_check(FC_SANDBOX_AUTO, &facts, &error) == FC_OK;
-  // A worker enters what there is.
+  // The worker enters the parts that there are.
   const fc_jail_t jail = make_jail(shared);
   enter(&jail);
   lock(&jail);
@@ -704,7 +706,7 @@ static void what_a_kernel_lacks_is_known(void **state) {
   }
 }
 
-// When the probe had its namespace, there was room for one more.
+// The probe got its namespace, but another one could not be made after that.
 static void lose_space(shared_t *shared) {
   fc_jail_t jail = make_jail_of(shared, geteuid() ? 0 : NOBODY);
   fc_error_t error;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The jail's list of system calls with the numbers of AArch64, on whatever machine this
-// is built: they are the kernel's generic ones. It does not compile if a call of call.def
-// has no number there, and fails if an #ifdef leaves out one that has.
+// The jail's list of system calls with the numbers of AArch64, which are the kernel's
+// generic ones; this is built on any machine. It does not compile if a call of call.def
+// has no number there. It fails if an #ifdef leaves out a call that has one.
 #include "helpers/test.h"
 
-// What the kernel defines for AArch64 before it includes the generic list.
+// The kernel defines these for AArch64 before it includes the generic list.
 #define __ARCH_WANT_RENAMEAT
 #define __ARCH_WANT_NEW_STAT
 #define __ARCH_WANT_SET_GET_RLIMIT
@@ -13,7 +13,8 @@
 #define __ARCH_WANT_SYS_CLONE3
 #define __ARCH_WANT_MEMFD_SECRET
 #include <asm-generic/unistd.h>
-// The names that begin with SYS_, for the numbers above: not for this machine's.
+// Defines SYS_x as __NR_x, which is AArch64's number because of the include above.
+// <bits/syscall.h> refuses to be included alone unless _SYSCALL_H is defined.
 #define _SYSCALL_H 1
 #include <bits/syscall.h>
 
@@ -28,7 +29,7 @@ static const call_t kCalls[] = {
 #undef FC_JAIL_CALL
 };
 
-// Every row of the list, with the number as text: the name again where there is none.
+// Each row of the list with its number as text. A call without a number gives its name.
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 #define SYS_arch_prctl
@@ -69,7 +70,7 @@ static void no_call_is_left_out(void **state) {
 
 static void numbers_are_those_of_aarch64(void **state) {
   (void)state;
-  // From the kernel's table, where they differ from those of x86-64.
+  // Numbers from the kernel's table that differ from those of x86-64.
   static const call_t known[] = {
       {"openat", 56},      {"write", 64},     {"futex", 98},
       {"exit_group", 94},  {"mmap", 222},     {"clone", 220},

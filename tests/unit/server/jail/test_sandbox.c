@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a process may not do with --sandbox=basic, call by call, and what it still may
-// (test_jail.c has --sandbox=strict). Each child of this test tries all of a table and
-// leaves the errors in memory that it shares with the test.
+// (test_jail.c tests --sandbox=strict). Each child of this test tries all rows of a
+// table and writes the errors into memory that it shares with the test.
 #include "jail/jail.h"
 
 #include <errno.h>
@@ -28,19 +28,19 @@
 #include "base/sanitize.h"
 #include "helpers/test.h"
 
-// The sanitizers reserve terabytes of addresses: no limit with them.
+// The sanitizers reserve terabytes of addresses, so they run without a limit.
 #define MEMORY (FC_SANITIZED ? 0 : 64ull << 30)
 #define NOBODY 0x7fffffffl  // no process has this number
 
-// Stand for numbers that are known when the test runs.
+// These stand for numbers that are known only when the test runs.
 enum { SELF = -1000, PARENT = -1001 };
 
 typedef struct row_t {
   const char *name;
   long number;
   long arguments[6];
-  // Tried in the sandbox alone: outside, the call would do something, or the machine
-  // may refuse it as well.
+  // Tried only in the sandbox: outside, the call would do something, or the machine may
+  // refuse it as well.
   bool only_inside;
   int error;  // inside
 } row_t;
@@ -81,7 +81,7 @@ static const row_t kRefused[] = {
     REFUSED(ioprio_set, 99),
     REFUSED(migrate_pages, NOBODY),
     REFUSED(move_pages, NOBODY),
-    // The system may forbid these calls by itself.
+    // The system may forbid these calls anyway.
     REFUSED_INSIDE(io_uring_setup, 0),
     REFUSED_INSIDE(io_uring_enter, -1),
     REFUSED_INSIDE(io_uring_register, -1),
@@ -112,7 +112,8 @@ static const row_t kAllowed[] = {
     ALLOWED("tgkill of itself", tgkill, SELF, SELF),
     ALLOWED("prlimit64 of itself", prlimit64, 0, RLIMIT_CPU),
     ALLOWED("prlimit64 by its number", prlimit64, SELF, RLIMIT_CPU),
-    // EINVAL: the kernel has no such CPU. The filter would have said EPERM.
+    // EINVAL means that the kernel has no such CPU. The filter would have returned
+    // EPERM.
     ROW("sched_setaffinity", sched_setaffinity, false, EINVAL, 0),
     ROW("sched_setaffinity by number", sched_setaffinity, false, EINVAL, SELF),
     ALLOWED("move_pages of itself", move_pages, 0),
@@ -132,7 +133,7 @@ static long resolve(long argument) {
   return argument == PARENT ? getppid() : argument;
 }
 
-// Returns the call's error, 0 when it succeeded.
+// Returns the call's error; 0: it succeeded.
 static int try_row(const row_t *row) {
   long a[6];
   for (int i = 0; i < 6; i++) a[i] = resolve(row->arguments[i]);
@@ -156,7 +157,7 @@ static void enter(void) {
   _exit(3);
 }
 
-// Runs `what` in a child, which must end with 0.
+// Runs `what` in a child process, which must exit with 0.
 static void in_child(void (*what)(int *results), int *results) {
   pid_t child = fork();
   assert_true(child >= 0);
@@ -193,8 +194,8 @@ static void each_refused_call_is_refused(void **state) {
   in_child(try_refused, results);
   FC_TEST_EACH_ROW(const row_t, row, kRefused) {
     const size_t i = (size_t)(row - kRefused);
-    // Outside the sandbox the call must not be refused, or else the row would
-    // not show that the filter refuses it.
+    // Outside the sandbox the call must be allowed. Otherwise the row would not show
+    // that the filter refuses it.
     if (!row->only_inside) assert_int_not_equal(results[i], EPERM);
     assert_int_equal(results[ROWS_MAX + i], row->error);
   }
@@ -240,7 +241,7 @@ static void threads_can_be_started(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// What the process is, as the kernel says
+// Properties of the process, as the kernel reports them
 
 static long read_number(const char *path, const char *after, int base) {
   char line[256];
@@ -372,11 +373,12 @@ static const struct path_row_t {
     {"its chance when memory runs out", "/proc/", "/oom_score_adj", O_WRONLY,
      NOT_ROOT},
     {"the same, to read", "/proc/", "/oom_score_adj", O_RDONLY, NEVER},
-    // Stands for the module's own file, which the loader opens by such a path.
+    // This descriptor stands for the module's file, which the loader opens by such a
+    // path.
     {"a file of its own", "/proc/self/fd/60", NULL, O_RDWR, NEVER},
     {"its own addresses", "/proc/self/maps", NULL, O_RDONLY, NEVER},
     {"a device", "/dev/null", NULL, O_RDWR, NEVER},
-    // In place of a file of a control group: such files belong to the server.
+    // This file stands for a control group's: those belong to the server.
     {"a file of the kernel", "/sys/kernel/rcu_expedited", NULL, O_WRONLY,
      LANDLOCK},
     {"the same, to read", "/sys/kernel/rcu_expedited", NULL, O_RDONLY, NEVER},
@@ -395,7 +397,7 @@ static void be_ordinary(void) {
   if (setresuid(65534, 65534, 65534)) _exit(5);
 }
 
-// Makes Landlock fail as on a kernel that does not have it.
+// Makes Landlock fail as on a kernel without it.
 static void forget_landlock(void) {
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -425,7 +427,7 @@ static void open_paths(int *results) {
   }
 }
 
-// A server as its main function makes it, with one worker.
+// Starts a server as the main function does, with one worker.
 static void serve(const server_row_t *row, int *results) {
   if (row->ordinary) be_ordinary();
   if (!row->landlock) forget_landlock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is tried in a process of its own, of a server whose libraries want to be told.
+// Trials in a child process of a server whose libraries have handlers for fork.
 #include "jail/threads.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 static void abort_in_the_child(void) { abort(); }
 
-// libuv's handler aborts where the server lacks descriptors; this one always does. A child
-// that a signal has ended is no result.
+// libuv's fork handler aborts if the server has no free descriptor; this one always
+// aborts. A child that was ended by a signal gives no result.
 static void no_library_hears_of_it(void **state) {
   (void)state;
   const int user = fc_threads_try_user();
@@ -36,7 +36,8 @@ static void drop(unsigned capability) {
   if (syscall(SYS_capset, &head, data)) _exit(1);
 }
 
-// A worker of its own user must be ended by the server, and read the server's files.
+// With a user of its own for the worker, the server must still be able to end it, and
+// the worker to read the server's files.
 static void a_user_of_its_own_needs_capabilities(void **state) {
   (void)state;
   static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An act on many modules keeps no turn of the loop long: its looks at files and modules
-// are counted, turn by turn.
+// An act on many modules must not make a turn of the loop long. The test counts how
+// many files and modules each turn looks at.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static char beside[] =
 static const char *const kPaths[] = {folder, beside};
 static unsigned paths = 1, files = FILES;  // files of each path
 
-// Names that this thread compares, two with one another. (The program is linked with
+// How many comparisons of two names this thread made. (The program is linked with
 // --wrap.)
 static _Thread_local size_t compared;
 
@@ -37,7 +37,7 @@ static void name_file(char name[64], unsigned path, unsigned i) {
   snprintf(name, 64, "%s/m%u.vmfb", kPaths[path], i);
 }
 
-// Empty files: with --load=demand nobody opens them.
+// Makes empty files: with --load=demand they are never opened.
 static void make_files(unsigned path, char *at) {
   char name[64];
   memcpy(at + sizeof folder - 7, "XXXXXX", 6);
@@ -82,7 +82,7 @@ static void end(unsigned left) {
   assert_int_equal(rmdir(folder), 0);
 }
 
-// Returns how many looks the turn had.
+// Runs one turn; returns how many looks it had.
 static uint64_t turn(void) {
   const uint64_t before = loop.modules.looks;
   uv_run(&loop.uv, UV_RUN_ONCE);
@@ -114,8 +114,8 @@ static void no_turn_looks_at_all_modules(void **state) {
   begin();
   while (!loop.modules.started) (void)turn();
   assert_int_equal(count_served(), FILES);
-  // Each file three times, each place of a module once, and the end of each of the four
-  // steps.
+  // Each file is looked at three times, each entry of a module once, and each of the
+  // four steps counts one for its end.
   assert_int_equal(reload(), 3 * FILES + loop.modules.generations.count + 4);
   assert_int_equal(count_served(), FILES);
   remove_files(0, 0, 1000);
@@ -124,7 +124,7 @@ static void no_turn_looks_at_all_modules(void **state) {
   end(FILES - 1000);
 }
 
-// Each name has two files, of which one is refused.
+// Each name has two files, one of which is refused.
 static void files_of_one_name_cost_what_others_do(void **state) {
   (void)state;
   paths = 2;
@@ -134,13 +134,14 @@ static void files_of_one_name_cost_what_others_do(void **state) {
   while (!loop.modules.started) (void)turn();
   assert_int_equal(count_served(), FEW);
   assert_int_equal(loop.modules.generations.used, 2 * FEW);
-  // Listings are sorted, and hashes looked up; nothing is looked for among all.
+  // Listings are sorted and hashes are looked up, so nothing is searched from end to
+  // end.
   assert_in_range(compared, 2 * FEW, 150 * FEW);
   compared = 0;
   (void)reload();
   assert_in_range(compared, 2 * FEW, 150 * FEW);
   assert_int_equal(loop.modules.generations.used, 2 * FEW);
-  // Once the first of them are gone the others serve.
+  // When the first files of the names are gone, the second ones are served.
   remove_files(0, 0, 300);
   (void)reload();
   (void)reload();
@@ -153,7 +154,8 @@ static void files_of_one_name_cost_what_others_do(void **state) {
   files = FILES;
 }
 
-// A sanitizer finds what is not freed, or is used when it is.
+// The server ends in the middle of an act. A sanitizer finds memory that is leaked, or
+// used after it was freed.
 static void a_server_may_end_in_between(void **state) {
   (void)state;
   begin();

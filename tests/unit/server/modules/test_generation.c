@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of generations, alone: who has a name, who is held, who may go.
+// The table of generations alone: which generation has a name, which is held, which may
+// end.
 #include "modules/generation.h"
 
 #include <stdio.h>
@@ -91,7 +92,7 @@ static void a_name_leads_to_its_highest_version(void **state) {
   assert_ptr_equal(find(&table, "m@1"), first);
   assert_ptr_equal(find(&table, "m@3"), third);
   assert_null(find(&table, "m@2"));
-  // A new version takes the name when it can be called.
+  // A new version takes over the name once it can be called.
   fc_generation_t *next = enter(&table, "/a/m/20/model.so");
   assert_ptr_equal(find(&table, "m"), twelfth);
   assert_ptr_equal(find(&table, "m@20"), next);
@@ -104,7 +105,7 @@ static void a_name_leads_to_its_highest_version(void **state) {
   assert_ptr_equal(find(&table, "m"), twelfth);
   fc_generations_drain(&table.generations, first);
   assert_ptr_equal(find(&table, "m"), twelfth);
-  // A newer generation of version 12 takes the place of the older one.
+  // A newer generation of version 12 replaces the older one.
   fc_generation_t *again = publish(&table, "/a/m/12/model.so");
   assert_ptr_equal(find(&table, "m"), again);
   fc_generations_drain(&table.generations, again);
@@ -124,14 +125,15 @@ static void a_failed_one_keeps_its_place_and_reason(void **state) {
   fc_generations_raise(&table.generations, failed, FC_ON_FAILED, &error);
   assert_ptr_equal(find(&table, "m"), failed);
   assert_string_equal(failed->error.message, "it is bad");
-  // Nobody held the failed generation, so it is idle at once.
+  // Nobody holds the failed generation, so it is idle at once.
   publish(&table, "m.so");
   assert_ptr_equal(table.idle, failed);
   fc_generations_remove(&table.generations, failed);
   fc_generations_deinit(&table.generations);
 }
 
-// A call that was routed to a generation which is replaced knows it by its index.
+// A call that was routed to a generation keeps its index. The index must not be reused
+// while the generation is being replaced.
 static void an_index_is_used_again_only_after_its_generation(void **state) {
   (void)state;
   table_t table;
@@ -173,7 +175,8 @@ static const fc_generation_t *nearest_of(const table_t *table,
   return nearest;
 }
 
-// Of 10,000 names of one length, those that stand next to the wanted one are compared.
+// Of 10,000 names of the same length, only the neighbours of the wanted name are
+// compared.
 static void few_of_many_names_are_compared(void **state) {
   (void)state;
   static const struct {
@@ -184,7 +187,7 @@ static void few_of_many_names_are_compared(void **state) {
       {"one letter more", "model-05000x", "model-05000", FC_NEAREST_MAX},
       {"one letter less", "model-0500", "model-05000", FC_NEAREST_MAX},
       {"at the end", "model-05001x", "model-05001", FC_NEAREST_MAX},
-      // This stands behind all of them, far from the one that was meant.
+      // This name sorts after all others, far from the one that was meant.
       {"early", "modle-05000", NULL, FC_NEAREST_MAX},
       {"before the first", "model-0000", "model-00000", FC_NEAREST_MAX},
       {"behind the last", "model-99999", "model-09999", FC_NEAREST_MAX},
@@ -194,7 +197,7 @@ static void few_of_many_names_are_compared(void **state) {
   };
   table_t table;
   begin(&table, fc_allocator_system());
-  // 7,919 has no factor in common with 10,000, so each name comes once.
+  // 7,919 and 10,000 have no common factor, so each name is published once.
   for (uint32_t i = 0; i < 10000; i++) {
     char path[32];
     snprintf(path, sizeof path, "model-%05u.so", i * 7919 % 10000);
@@ -210,7 +213,8 @@ static void few_of_many_names_are_compared(void **state) {
     }
     assert_in_range(compared, 0, row->most);
   }
-  // The order of names follows what goes, and which version a name leads to.
+  // The sorted names change when a generation ends, or when a name leads to another
+  // version.
   fc_generation_t *second = publish(&table, "model-05000/2/model.so");
   assert_ptr_equal(nearest_of(&table, "model-05000x", NULL), second);
   fc_generations_drain(&table.generations, second);
@@ -239,7 +243,8 @@ static void the_nearest_name_is_a_current_one(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Counts are of functions by index, so they must not come to a module with others.
+// Counts are kept by function index, so a module with other functions must not get
+// them.
 
 static fc_module_t *load(const char *functions) {
   static const fc_backend_t *const kKinds[] = {&mirror_backend, NULL};
@@ -285,14 +290,15 @@ static void counts_go_on_in_the_same_functions_alone(void **state) {
     fc_generations_set_module(all, second, load(row->functions));
     const fc_function_counts_t *counts = fc_generation_counts(second, 1);
     assert_int_equal(counts ? counts->succeeded : 0, row->counted);
-    // A function that was not there before has room.
+    // A function that is new has room for its counts.
     const size_t last = fc_module_function_count(second->module) - 1;
     fc_generations_count(all, second, (uint32_t)last)->failed++;
     fc_generations_deinit(all);
   }
 }
 
-// Names of one hash can be made: the array of two functions is not that of three.
+// Two lists of names can have the same hash: an array of two functions must not be used
+// for three.
 static void counts_of_another_size_are_dropped(void **state) {
   (void)state;
   table_t table;
@@ -313,7 +319,7 @@ static void counts_of_another_size_are_dropped(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Names are hashed: this test fails if any other name is even looked at.
+// Names are hashed: the test fails if any other name is even read.
 
 #define MANY 100
 

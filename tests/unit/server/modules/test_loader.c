@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loader's thread, with kinds of modules that wait for the test: files are
-// opened one at a time and in order, and nobody is woken after the end.
+// The loader's thread, with module kinds that wait for the test: files are opened one
+// at a time and in order, and after the end nobody is woken.
 #include "modules/loader.h"
 
 #include <semaphore.h>
@@ -47,7 +47,7 @@ static fc_loader_t *start(fc_loader_options_t options) {
   return loader;
 }
 
-// The trial of the test: there is no other, and it always passes.
+// The trial of modules is replaced by this one, which always passes.
 fc_status_t __wrap_fc_trial_check(fc_trial_t *trial, fc_error_t *err);
 fc_status_t __wrap_fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
   (void)trial;
@@ -55,7 +55,7 @@ fc_status_t __wrap_fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
   return FC_OK;
 }
 
-// Machine code is to run in a process.
+// Where machine code runs.
 static unsigned isolation = FC_ISOLATION_PROCESS;
 
 static void submit(fc_loader_t *loader, fc_load_kind_t kind, const char *path,
@@ -97,7 +97,8 @@ static void what_was_asked_for_comes_back_in_order(void **state) {
   fc_loader_destroy(loader);
 }
 
-// A module that is only described cannot be called in threads.
+// A module that is only described cannot be called in threads, so it is opened if it
+// runs there.
 static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
   (void)state;
   for (int here = 0; here < 2; here++) {
@@ -113,8 +114,8 @@ static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
   }
 }
 
-// A large file that runs in threads is served first and hashed then. One that
-// runs in processes is hashed first, as its processes are told the hash.
+// A large file that runs in threads is served first and hashed later. One that runs in
+// processes is hashed first, because its processes are told the hash.
 static void a_large_file_is_hashed_last(void **state) {
   (void)state;
   for (int here = 0; here < 2; here++) {
@@ -140,8 +141,9 @@ static void a_large_file_is_hashed_last(void **state) {
   }
 }
 
-// The loop can end while the loader still opens a file. By then the loop's handle is
-// closed, so a loader that was stopped must not call `wake`, which would use the handle.
+// The loop may end while the loader still opens a file. Then the loop's handle is
+// closed, so a loader that was stopped must not call `wake`, which would use the
+// handle.
 static void a_loader_that_is_stopped_wakes_nobody(void **state) {
   (void)state;
   const fc_backend_t *const backends[] = {&slow, NULL};
@@ -161,7 +163,7 @@ static void a_loader_that_is_stopped_wakes_nobody(void **state) {
   assert_int_equal(sem_trywait(&opening), -1);
 }
 
-// Files that wait to be opened may be many and large.
+// A trial in progress goes on before files are opened: these may be many and large.
 static void a_trial_in_progress_comes_first(void **state) {
   (void)state;
   static const fc_load_kind_t kOrder[] = {FC_LOAD_OPEN, FC_LOAD_CHECK,
@@ -190,7 +192,7 @@ static void a_trial_in_progress_comes_first(void **state) {
 
 #define MANY 20
 
-// wake is called once for several finished files, however they are taken.
+// wake is called once for several finished files, however they are then taken.
 static void many_files_are_all_taken(void **state) {
   (void)state;
   fc_loader_t *loader = start((fc_loader_options_t){0});
@@ -224,7 +226,7 @@ static fc_status_t load_two(fc_allocator_t allocator, void *context,
   status = fc_loader_scan(loader, FC_STR(FARCALL_SOURCE_DIR "/tests/corpus/vm"),
                           0, -1, FC_STR(""), NULL, err);
   if (status == FC_OK) status = take_status(loader, err);
-  // Under the thread sanitizer some hundred loads of machine code take minutes.
+  // With the thread sanitizer, some hundred loads of machine code would take minutes.
   const fc_str_t path = FC_TSAN ? FC_STR(VM) : FC_STR(NATIVE);
   if (status == FC_OK)
     status = fc_loader_open(loader, path, 0, FC_ISOLATION_AUTO, 0, FC_STR(""),

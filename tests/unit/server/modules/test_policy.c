@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the policy of a module says, and what is said of values that nobody could
-// use.
+// How a module's policy is read, and what is said of values that cannot be used.
 #include "modules/policy.h"
 
 #include "helpers/test.h"

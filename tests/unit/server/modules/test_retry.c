@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For which reasons a module is loaded once more without being asked.
+// After which errors a module is loaded again without a request.
 #include "modules/retry.h"
 
 #include "helpers/test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files a PATH names.
+// Which files belong to a PATH.
 #include "modules/scan.h"
 
 #include <dirent.h>
@@ -53,8 +53,8 @@ static uint64_t mark_of(const char *file) {
   return mark;
 }
 
-// Puts another file in the place of `name`. Its time alone need not differ, as
-// it may be as coarse as some milliseconds.
+// Replaces `name` by another file. Its time may be the same, because times may be only
+// some milliseconds exact.
 static void replace(const char *name) {
   char path[80], other[80];
   fc_test_put("other", "");
@@ -117,7 +117,8 @@ static void a_folder_without_modules_is_an_error(void **state) {
   assert_string_equal(error.message, expected);
 }
 
-// What cannot be looked into for want of descriptors is not gone.
+// A folder that cannot be opened because there are no descriptors does not count as
+// gone.
 static void a_folder_that_cannot_be_opened_now_is_an_error(void **state) {
   (void)state;
   fc_test_shortage_t shortage;
@@ -143,7 +144,7 @@ static void a_folder_that_cannot_be_opened_now_is_an_error(void **state) {
   fc_test_shortage_end(&shortage);
 }
 
-// Entries that readdir still reads; then it fails once.
+// How many more entries readdir reads before it fails once.
 static unsigned entries_left = UINT_MAX;
 // Called after each entry that was read.
 static void (*meanwhile)(const char *name);
@@ -168,7 +169,7 @@ static fc_status_t scan_folder(fc_listing_t *out_listing, fc_error_t *err) {
                  fc_allocator_system(), out_listing, err);
 }
 
-// Calls of open that fail with `open_error`.
+// How many more calls of open fail with `open_error`.
 static unsigned open_failures;
 static int open_error;
 
@@ -202,7 +203,7 @@ static void a_folder_that_is_not_opened_is_no_file(void **state) {
   fc_listing_deinit(&listing);
 }
 
-// A disk that fails tells nothing of the rest of a folder.
+// When a disk fails, nothing is known of the rest of a folder.
 static void what_cannot_be_read_is_noted(void **state) {
   (void)state;
   fc_listing_t listing;
@@ -299,8 +300,8 @@ static void replace_always(const char *name) {
   meanwhile = replace_always;
 }
 
-// Moves version 1 away once the scan has read its name (move_version, below), and back
-// once the scan has read the next name.
+// Moves version 1 back after the scan has read the next name. (move_version below moved
+// it away after the scan had read its name.)
 static void move_back(const char *name) {
   (void)name;
   meanwhile = NULL;
@@ -331,8 +332,8 @@ static fc_status_t scan_meanwhile(void (*act)(const char *name),
   return status;
 }
 
-// A directory that is gone is listed as a file that is not there, and one that has
-// replaced another as it is now: files of neither seem to be gone from the other.
+// A directory that is gone is listed as a missing file. One that was replaced is listed
+// as it is now. So the files of the old and the new directory are never mixed.
 static void what_is_moved_meanwhile_is_listed_anew(void **state) {
   (void)state;
   fc_listing_t listing;
@@ -372,7 +373,7 @@ static void a_version_that_is_away_for_a_moment_is_there(void **state) {
   fc_listing_deinit(&listing);
 }
 
-// A folder may be searched though it cannot be read.
+// A folder may allow the use of its files without allowing itself to be listed.
 static void a_version_need_not_be_readable(void **state) {
   (void)state;
   fc_listing_t listing;
@@ -409,7 +410,7 @@ static void scanning_survives_any_failed_allocation(void **state) {
   assert_true(fc_test_allocation_sweep(scan, NULL) > 2);
 }
 
-// Marks of x/1 and x/2 with such files of calls.
+// Computes the marks of x/1 and x/2 with these files of calls.
 static void mark_two(const char *tests, size_t size, uint64_t out_marks[2]) {
   fc_listing_t listing;
   fc_error_t error;
@@ -446,7 +447,7 @@ static void calls_that_the_configuration_names_count(void **state) {
   mark_two(text, (size_t)size, second);
   assert_int_not_equal(first[0], second[0]);
   assert_int_not_equal(first[1], second[1]);
-  // Of one version alone; and of all but one.
+  // The file of calls is named for one version only; then for all versions but one.
   size = snprintf(text, sizeof text, "x@2%c%s/calls%c", 0, folder, 0);
   mark_two(text, (size_t)size, version);
   assert_int_equal(version[0], plain[0]);
@@ -458,7 +459,8 @@ static void calls_that_the_configuration_names_count(void **state) {
   assert_int_equal(off[1], plain[1]);
 }
 
-// One file for each module, whatever its sidecar lists; the variant counts in its mark.
+// There is one module, whatever variants its sidecar lists; the variants count in its
+// mark.
 static void variants_are_no_modules_of_their_own(void **state) {
   (void)state;
   fc_listing_t listing;
@@ -493,7 +495,7 @@ static void variants_are_no_modules_of_their_own(void **state) {
     assert_true(
         fc_str_ends(listing.files[2].variant, FC_STR("/x/3/model.vmfb")));
     assert_int_equal(listing.files[0].size, strlen("variant"));
-    // What was left out is noted, with the file that declares it.
+    // A file that was left out is noted, with the file that declares it a variant.
     size_t declared = 0;
     const fc_declared_t *one = listing.declared;
     for (; one; one = one->next, declared++) {
@@ -513,7 +515,8 @@ static void variants_are_no_modules_of_their_own(void **state) {
   }
   assert_int_equal(marks[0], marks[1]);
   assert_int_not_equal(marks[1], marks[2]);
-  // With a mistake behind the files none is chosen, and none becomes a module.
+  // If a later entry of the list is wrong, no variant is chosen, and none becomes a
+  // module.
   fc_test_put("m.farcall.json",
               "{\"farcall\":1,\"variants\":[{\"file\":\"m-never.so\","
               "\"cpu\":1},{\"file\":\"m-v4.so\"}]}");
@@ -526,8 +529,8 @@ static void variants_are_no_modules_of_their_own(void **state) {
   fc_listing_deinit(&listing);
 }
 
-// What a variant declares is no module either, whichever of the files is listed first;
-// of those that declare each other one is the module.
+// A variant of a variant is no module, either, whichever file is listed first. If files
+// declare each other, one of them is the module.
 static void variants_of_variants_are_no_modules(void **state) {
   (void)state;
   static const struct {

@@ -134,7 +134,7 @@ static void the_file_is_replaced_as_a_whole(void **state) {
   expect_text(list, kText);
   fc_state_free(list, fc_allocator_system());
   assert_true(fc_test_allocation_sweep(read_again, NULL) > 1);
-  // What cannot be written leaves what there is.
+  // If writing fails, the old file stays.
   assert_int_equal(
       fc_state_write(FC_STR("/nonexistent"), fc_str(kText), &error),
       FC_UNAVAILABLE);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of a generation: every pair of step and event, as it was drawn by hand.
+// The steps of a generation: every pair of step and event, compared with a table made
+// by hand.
 #include "modules/step.h"
 
 #include <stdio.h>
@@ -8,8 +9,8 @@
 #include "helpers/generation.h"
 #include "helpers/test.h"
 
-// For each step: its letter, and for each event the letters of the next step and of the
-// action; "..": it cannot happen.
+// For each step: its letter; then for each event the letter of the next step and that
+// of the action. "..": the event cannot happen in this step.
 static const char *const kDrawn[FC_STEP_COUNT][2] = {
     // ASKED ROOM LISTED RESTORED OPENED HOSTED PASSED FAILED REFUSED RETIRED DROPPED
     // RELEASED
@@ -41,7 +42,7 @@ static const char kActions[FC_DO_COUNT] = {
     [FC_DO_REMOVE] = 'm',
 };
 
-// The events that lead from ENTERED to each step, by the drawing.
+// The events that lead from ENTERED to each step, found in the table below.
 typedef struct way_t {
   uint32_t count;
   bool is_known;
@@ -86,7 +87,7 @@ static void note(void *context, fc_generation_t *generation,
   table->error = error;
 }
 
-// What is kept of a generation beside its step.
+// Checks what the table of generations keeps besides the step.
 static void expect_kept(const table_t *table, const fc_generation_t *one) {
   const fc_generations_t *all = &table->generations;
   const fc_generation_state_t state = fc_generation_state(one);
@@ -149,7 +150,8 @@ static void every_pair_leads_where_it_was_drawn(void **state) {
   fc_test_row(NULL);
 }
 
-// What drains never serves again, and what is in the pool leaves it by RETIRED alone.
+// A draining generation never serves again, and one that is in the pool leaves it only
+// by RETIRED.
 static void there_is_no_way_back(void **state) {
   (void)state;
   for (unsigned step = 0; step < FC_STEP_COUNT; step++) {
@@ -169,7 +171,7 @@ static void there_is_no_way_back(void **state) {
   fc_test_row(NULL);
 }
 
-// A generation may be held by calls and, beside them, by who reads its signatures.
+// A generation may be held by calls and, besides, by a reader of its signatures.
 static void what_is_held_stays(void **state) {
   (void)state;
   static const struct {

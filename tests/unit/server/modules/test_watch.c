@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is noticed of directories and files, and which file is being written to.
+// Which changes of directories and files are noticed, and which file is still being
+// written to.
 #include "modules/watch.h"
 
 #include <stdio.h>
@@ -67,7 +68,7 @@ static void a_file_is_written_until_it_is_closed(void **state) {
   fc_watch_close(&watch);
 }
 
-// The loop learns of a directory in a PATH only from the listing.
+// The loop learns of a directory in a PATH only when it lists the PATH.
 static void a_folder_in_a_directory_tells_too(void **state) {
   (void)state;
   start(fc_test_folder());
@@ -91,8 +92,8 @@ static void a_folder_in_a_directory_tells_too(void **state) {
   fc_watch_close(&watch);
 }
 
-// A directory that was moved elsewhere has its number still, and would tell of files
-// that are nobody's business.
+// A directory that was moved away still has its watch, which would report files that no
+// longer matter.
 static void a_folder_that_is_gone_tells_no_more(void **state) {
   (void)state;
   static const char *const kNames[] = {"m", "n", "o"};
@@ -104,7 +105,7 @@ static void a_folder_that_is_gone_tells_no_more(void **state) {
     marks[i] = fc_watch_folder(watch.file, fc_test_in_folder(kNames[i]));
   }
   (void)fc_watch_take(&watch);
-  // The first PATH had m and n, and has n; the second has o, later m as well.
+  // The first PATH had m and n, and now has n. The second has o, and later also m.
   static const struct {
     size_t position;
     int first, last;  // of marks; none if they cross
@@ -137,7 +138,8 @@ static void a_folder_that_is_gone_tells_no_more(void **state) {
   fc_watch_close(&watch);
 }
 
-// The directory of a PATH may be one of fc_watch_folder, too, whose watch ends.
+// The directory of a PATH may also be watched by fc_watch_folder, whose watch may be
+// ended.
 static void a_watch_that_was_ended_is_told(void **state) {
   (void)state;
   start(fc_test_folder());
@@ -151,7 +153,8 @@ static void a_watch_that_was_ended_is_told(void **state) {
   fc_watch_close(&watch);
 }
 
-// More events than the kernel keeps: something has changed, nobody knows what.
+// If more events occur than the kernel keeps, something has changed, but it is unknown
+// what.
 static void an_overflow_tells_of_everything(void **state) {
   (void)state;
   start(fc_test_folder());
@@ -167,7 +170,7 @@ static void an_overflow_tells_of_everything(void **state) {
     fclose(limit);
   }
   if (most > 1u << 20) fc_test_skip("the kernel keeps very many events");
-  // Names that do not matter, and differ, because equal events are one.
+  // The names do not matter, but must differ: equal events are merged.
   for (unsigned i = 0; i <= most; i++) {
     char name[32];
     snprintf(name, sizeof name, ".%u", i);

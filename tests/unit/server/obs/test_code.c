@@ -16,7 +16,7 @@ static const struct {
     {"failed for a bug", FC_CODE_CALL_FAILED, FC_INTERNAL, 422},
     {"failed for memory", FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED, 503},
     {"failed for good", FC_CODE_CALL_FAILED, FC_UNIMPLEMENTED, 501},
-    // Only for a failed call does the status decide.
+    // The status decides only for the code of a failed call.
     {"too large", FC_CODE_TENSOR_TOO_LARGE, FC_RESOURCE_EXHAUSTED, 422},
     {"no such code", FC_CODE_COUNT, FC_OK, 500},
     {"nor this", (fc_code_t)-1, FC_OK, 500},
@@ -32,7 +32,7 @@ static void an_error_has_the_status_of_its_code(void **state) {
   fc_test_row(NULL);
 }
 
-// Codes about an argument are all 422.
+// All codes about an argument have the status 422.
 static void every_code_has_a_status(void **state) {
   (void)state;
   for (int i = 0; i < FC_CODE_COUNT; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Log lines: one record is one line whatever a client sends, and a reader that
-// does not read cannot stop the server.
+// Log lines: each record is one line, whatever a client sends, and a reader that stops
+// reading cannot stop the server.
 #include "obs/log.h"
 
 #include <fcntl.h>
@@ -43,7 +43,8 @@ static void close_tap(tap_t *tap) {
   close(tap->ends[1]);
 }
 
-// The text after the time a line begins with, "2026-01-02T03:04:05.678Z ".
+// Checks the time at the beginning of a line ("2026-01-02T03:04:05.678Z "). Returns the
+// text after it.
 static const char *after_time(const char *line) {
   static const char kForm[] = "0000-00-00T00:00:00.000Z ";
   for (size_t i = 0; kForm[i]; i++, line++) {
@@ -129,7 +130,7 @@ static void hostile_text_stays_one_valid_line(void **state) {
   close_tap(&tap);
 }
 
-// A value that fills the line to its last byte leaves no room for its quote.
+// A value that fills the line to its last byte must not leave its quote without room.
 static void no_length_cuts_a_line(void **state) {
   (void)state;
   static tap_t tap;
@@ -161,10 +162,10 @@ static void a_full_pipe_drops_lines_and_says_so(void **state) {
   (void)state;
   static tap_t tap;
   open_tap(&tap, false);
-  // The pipe takes only a part of what the log's buffer holds.
+  // The pipe holds only a part of the log's buffer.
   assert_true(fcntl(tap.ends[1], F_SETPIPE_SZ, 8192) >= 8192);
-  // Far more than pipe and buffer hold: a log that waited for its reader would
-  // never return.
+  // These are far more lines than pipe and buffer hold: a log that waited for its
+  // reader would never return.
   for (int i = 0; i < 20000; i++) {
     fc_log(&tap.log, FC_LOG_INFO, "line %d", i);
     if (i % 100 == 0) fc_log_flush(&tap.log);
@@ -176,7 +177,7 @@ static void a_full_pipe_drops_lines_and_says_so(void **state) {
   }
   fc_log_flush(&tap.log);
   read_tap(&tap);
-  // What was kept came once, in its order.
+  // Each line that was kept came once and in order.
   const char *line = tap.text;
   char wanted[32];
   for (int i = 0; !strstr(line, "dropped") || strchr(line, '\n')[1]; i++) {

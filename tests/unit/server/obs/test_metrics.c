@@ -41,7 +41,7 @@ static void a_bound_is_the_last_time_of_its_bucket(void **state) {
     const uint64_t bound = fc_histogram_bound(i);
     assert_int_equal(fc_histogram_bucket(bound), i);
     assert_int_equal(fc_histogram_bucket(bound + 1), i + 1);
-    // So a quantile is off by half of a bucket's time at most.
+    // The bounds are so close that a quantile is wrong by at most half a bucket's time.
     if (i) assert_true(bound * 2 <= fc_histogram_bound(i - 1) * 3);
   }
 }
@@ -139,7 +139,7 @@ static void a_sample_is_a_line(void **state) {
   }
 }
 
-// However hostile names are, the labels fit their room.
+// The labels fit into their room, however hostile the names are.
 static void labels_are_bounded(void **state) {
   (void)state;
   char name[4096];

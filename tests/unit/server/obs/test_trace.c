@@ -136,7 +136,7 @@ static void a_collector_is_a_url(void **state) {
   fc_test_row(NULL);
 }
 
-// Host and path are bounded, at each length.
+// Host and path have limits; every length is tried.
 static void a_long_url_is_refused(void **state) {
   (void)state;
   char url[700] = "http://", path[700] = "http://a/";
@@ -326,7 +326,8 @@ static void dispatches_are_spans_of_their_stage(void **state) {
   fc_spans_deinit(&spans);
 }
 
-// Also without a record, and what is left when the server ends is freed.
+// Also drops dispatches of a call without a record. What is left at the server's end is
+// freed.
 static void dispatches_without_room_are_dropped(void **state) {
   (void)state;
   fc_spans_t spans;
@@ -346,7 +347,7 @@ static void dispatches_without_room_are_dropped(void **state) {
   assert_int_equal(spans.dropped, FC_SPANS_DISPATCHES);
   fc_spans_add_dispatches(&spans, NULL, kMany, 3);
   assert_int_equal(spans.dropped, FC_SPANS_DISPATCHES + 3);
-  // A document has a bound.
+  // The size of a document is bounded.
   fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
   assert_int_equal(fc_spans_write(&spans, most, &count, &text.sink, &error),
                    FC_OK);

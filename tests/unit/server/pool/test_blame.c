@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which calls are recognised as one that ended a process, by a clock the test
-// drives.
+// Which calls are recognized as one that ended a process. The test drives the clock.
 #include "pool/blame.h"
 
 #include <stdio.h>
@@ -48,7 +47,7 @@ static void one_call_is_known_and_no_other(void **state) {
   }
 }
 
-// Lengths around those of the hash's steps: one more zero is another body.
+// Lengths around the steps of the hash. A body with one more zero is another body.
 static void every_length_is_known(void **state) {
   (void)state;
   static char bytes[70];
@@ -62,7 +61,7 @@ static void every_length_is_known(void **state) {
                                      BEGIN + 5, &at_ns),
                        other == size);
     }
-    // Every byte counts.
+    // A change of any byte makes another body.
     for (size_t at = 0; at < size; at++) {
       bytes[at] = 1;
       assert_false(fc_blame_find(&blame, 0, fc_str_make(bytes, size), BEGIN + 5,
@@ -80,7 +79,7 @@ static void a_body_that_need_not_be_read_is_not(void **state) {
   const fc_str_t nowhere = fc_str_make((const char *)(uintptr_t)16, 1u << 30);
   assert_int_equal(blame.until_ns, 0);
   assert_false(fc_blame_find(&blame, 0, nowhere, BEGIN, &at_ns));
-  // A body is not found after all has been forgotten.
+  // After all entries were forgotten, the body is not found.
   fc_blame_note(&blame, 0, FC_STR("[1]"), BEGIN);
   assert_int_not_equal(blame.until_ns, 0);
   assert_false(fc_blame_find(&blame, 0, nowhere, BEGIN + 60 * SECOND, &at_ns));
@@ -88,8 +87,8 @@ static void a_body_that_need_not_be_read_is_not(void **state) {
   assert_int_equal(blame.changes, 1);
 }
 
-// Of a body that begins in another way, nothing else is read; of one of another size or
-// function nothing at all.
+// A body that begins differently is not read further. One of another size or function
+// is not read at all.
 static void a_large_body_is_not_read_to_its_end(void **state) {
   (void)state;
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 2 * page;
@@ -131,7 +130,7 @@ static void it_is_forgotten_after_a_minute(void **state) {
       fc_blame_find(&blame, 1, FC_STR("[2]"), BEGIN + 60 * SECOND, &at_ns));
   assert_true(at_ns == BEGIN + 30 * SECOND);
   assert_false(find(&blame, 1, "[2]", BEGIN + 90 * SECOND));
-  // After another crash the body is known again.
+  // After another crash the body is found again.
   fc_blame_note(&blame, 1, FC_STR("[1]"), BEGIN + 200 * SECOND);
   assert_true(find(&blame, 1, "[1]", BEGIN + 201 * SECOND));
   assert_false(find(&blame, 1, "[2]", BEGIN + 201 * SECOND));
@@ -154,7 +153,7 @@ static void the_oldest_make_room(void **state) {
   }
 }
 
-// The digest of a body in one server says nothing about another server's.
+// The digest of a body in one server reveals nothing about another server's.
 static void keys_matter(void **state) {
   (void)state;
   const uint64_t other[2] = {kKey[0], kKey[1] + 1};
@@ -166,7 +165,7 @@ static void keys_matter(void **state) {
   assert_true(one.entries[0].digest != two.entries[0].digest);
 }
 
-// Sorts digests, so that two equal ones are neighbours.
+// Compares digests, so that equal ones become neighbours in the sorted array.
 static int by_digest(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;

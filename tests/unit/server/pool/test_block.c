@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks and the sink over them: sizes, limits, reuse, several threads, and
-// what happens when memory runs out.
+// Blocks, and the sink that writes into them: sizes, limits, reuse, several threads,
+// and what happens when memory runs out.
 #include "pool/block.h"
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void blocks_hold_what_was_asked_for(void **state) {
     uint64_t taken = fc_blocks_usage(blocks).taken;
     assert_int_equal(taken, fc_block_size(blocks, block));
     assert_true(taken < 2 * kSizes[i] || taken == FC_BLOCK_SMALLEST);
-    // A sanitizer would object if these bytes were not the block's.
+    // A sanitizer would report these writes if the bytes were not the block's.
     data[0] = 1;
     data[fc_block_size(blocks, block) + FC_BLOCK_TAIL - 1] = 1;
     fc_block_give(blocks, block);
@@ -50,7 +50,7 @@ static void blocks_hold_what_was_asked_for(void **state) {
 
 static void *note_size(void *context, size_t size, size_t alignment) {
   *(size_t *)context = size;
-  // aligned_alloc takes no other sizes.
+  // aligned_alloc accepts only multiples of the alignment.
   return aligned_alloc(alignment,
                        (size + alignment - 1) / alignment * alignment);
 }
@@ -93,7 +93,7 @@ static void a_block_given_back_is_used_again(void **state) {
   assert_int_equal(fc_blocks_usage(blocks).kept, 8192);
   fc_blocks_trim(blocks, 0);
   assert_int_equal(fc_blocks_usage(blocks).kept, 0);
-  // Indices are used again, too.
+  // The indices of blocks are reused, too.
   one = take(blocks, 100);
   two = take(blocks, 100);
   assert_int_equal(one + two, 1);
@@ -156,8 +156,8 @@ static void a_block_that_grows_keeps_its_bytes(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// A body may become as large as the limit, though while it grows it has two
-// blocks.
+// A growing body has two blocks for a moment. It may still become as large as the
+// limit.
 static void growing_counts_the_difference(void **state) {
   (void)state;
   const fc_owner_t owner = {.bytes = {1}};
@@ -206,8 +206,7 @@ static void an_owner_holds_its_share(void **state) {
   assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
   assert_int_not_equal(fc_blocks_check(blocks, &one, 5000, &error), FC_OK);
   assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
-  // The smallest blocks are not counted, and other clients have shares of their
-  // own.
+  // The smallest blocks are not counted, and other clients have their own shares.
   expect_take(blocks, &one, 4096, &small, FC_CODE_NONE);
   assert_int_equal(fc_blocks_check(blocks, &two, 65536, &error), FC_OK);
   expect_take(blocks, &two, 65536, &theirs, FC_CODE_NONE);
@@ -225,7 +224,7 @@ static void an_owner_holds_its_share(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// A block may find its owner later.
+// A block may get its owner later.
 static void what_is_nobodys_becomes_an_owners(void **state) {
   (void)state;
   const fc_owner_t one = {.bytes = {1}}, two = {.bytes = {2}};
@@ -248,7 +247,7 @@ static void what_is_nobodys_becomes_an_owners(void **state) {
   expect_take(blocks, &two, 65536, &none, FC_CODE_TOO_MANY_REQUESTS);
   for (int i = 0; i < 3; i++) fc_block_give(blocks, held[i]);
   assert_int_equal(fc_blocks_usage(blocks).taken, 0);
-  // It may have one of any size; the smallest ones are nobody's.
+  // The owner may have one block of any size. The smallest blocks belong to nobody.
   held[0] = take(blocks, 1u << 19);
   held[1] = take(blocks, 100);
   for (int i = 0; i < 2; i++) {
@@ -267,7 +266,7 @@ static void a_kept_block_counts_as_it_fills(void **state) {
   fc_error_t error;
   uint32_t block = take(blocks, 1u << 19), other;
   fc_block_give(blocks, block);
-  // The kept block is given whole: that takes no more memory than keeping it.
+  // The whole kept block is given: that needs no more memory than keeping it.
   assert_int_equal(
       fc_block_take_for(blocks, &owner, 5000, 1u << 19, &block, &error), FC_OK);
   assert_int_equal(fc_block_size(blocks, block), 1u << 19);
@@ -281,12 +280,12 @@ static void a_kept_block_counts_as_it_fills(void **state) {
   assert_ptr_equal(fc_block_data(blocks, block), data);
   assert_int_equal(fc_block_counted(blocks, block), 1u << 19);
   assert_int_equal(fc_blocks_usage(blocks).kept, 0);
-  // There is no other kept block.
+  // No other kept block is left, so this one is new.
   assert_int_equal(
       fc_block_take_for(blocks, &owner, 5000, 1u << 19, &other, &error), FC_OK);
   assert_int_equal(fc_block_size(blocks, other), 8192);
   fc_block_give(blocks, other);
-  // A block that is given back unfilled is kept whole.
+  // A kept block that was given back unfilled is kept whole again.
   fc_block_give(blocks, block);
   assert_int_equal(
       fc_block_take_for(blocks, &owner, 5000, 1u << 19, &block, &error), FC_OK);
@@ -330,7 +329,8 @@ static void a_sink_keeps_every_byte_where_it_was_written(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// Wherever it is cut, no piece behind the first is empty, and writing goes on there.
+// The sink is cut around each edge of its pieces. No piece after the first is then
+// empty, and writing continues at the cut.
 static void a_sink_is_cut(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1u << 30, 1u << 30);
@@ -452,13 +452,13 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   return status;
 }
 
-// The table of blocks has an end, so the index of a block that could not be had
-// must be free again.
+// The table of blocks is limited. If a block cannot be allocated, its index must become
+// free again.
 static void a_block_that_is_not_had_costs_no_index(void **state) {
   (void)state;
   fc_test_allocator_t counts;
   fc_error_t error;
-  // The store, its table, the block.
+  // Three allocations succeed: the store, its table, the block.
   const fc_allocator_t allocator = fc_test_allocator_init(&counts, 3);
   fc_blocks_t *blocks;
   assert_int_equal(
@@ -473,7 +473,8 @@ static void a_block_that_is_not_had_costs_no_index(void **state) {
 
 static void running_out_of_memory_is_an_error(void **state) {
   (void)state;
-  // The store, its table, a block; a block and two tables of owners; a block.
+  // The allocations: the store, its table, a block; a block and two tables of owners; a
+  // block.
   assert_int_equal(fc_test_allocation_sweep(attempt, NULL), 7);
 }
 
@@ -493,7 +494,7 @@ static void fixed_blocks_are_where_they_were_put(void **state) {
   uint32_t block;
   assert_int_equal(fc_block_take(blocks, 0, &block, &error),
                    FC_RESOURCE_EXHAUSTED);
-  // An answer that outgrows its block fails and gives nothing back.
+  // An answer that outgrows its block fails, and no block is given back.
   fc_block_sink_t out;
   fc_block_sink_init(&out, blocks, 0, 100, 2000);
   memset(out.sink.cursor, 'x', (size_t)(out.sink.end - out.sink.cursor));
@@ -507,7 +508,7 @@ static void fixed_blocks_are_where_they_were_put(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// Only under a sanitizer: elsewhere no memory is poisoned.
+// Memory is poisoned only with a sanitizer.
 static void a_kept_block_is_forbidden(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1u << 20, 1u << 20);
@@ -526,8 +527,8 @@ static void a_kept_block_is_forbidden(void **state) {
 
 #define MIB ((uint64_t)1 << 20)
 
-// A size that is announced costs addresses only. Memory is counted as it is
-// filled, and the bytes are never moved.
+// A size that is only announced reserves addresses. Memory is counted as it is filled,
+// and the bytes are never moved.
 static void a_large_block_is_reserved(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(64 * MIB, 1u << 30);
@@ -550,7 +551,7 @@ static void a_large_block_is_reserved(void **state) {
     assert_int_equal(fc_blocks_usage(blocks).taken, now);
   }
   assert_int_equal(fc_blocks_usage(blocks).copied, 0);
-  // What was filled is kept; what was hardly used is not.
+  // Memory that was filled is kept. Memory that was hardly used is not.
   fc_block_give(blocks, block);
   assert_int_equal(fc_blocks_usage(blocks).kept, 64 * MIB);
   assert_int_equal(
@@ -579,7 +580,7 @@ static void a_large_block_is_released_bit_by_bit(void **state) {
   assert_int_equal(fc_blocks_usage(blocks).kept, 0);
   for (int i = 1; i < 16; i++) assert_true(fc_blocks_release(blocks, MIB));
   assert_false(fc_blocks_release(blocks, MIB));
-  // What is left is released with the store.
+  // The rest is released when the store is destroyed.
   block = take(blocks, 16 * MIB);
   fc_block_give(blocks, block);
   assert_true(fc_blocks_release(blocks, MIB));

@@ -84,7 +84,7 @@ static void what_gains_nothing_is_tried_now_and_then(void **state) {
   assert_false(fc_cost_gains(&cost));
 }
 
-// A batch is given up when it takes much longer than was seen.
+// A batch is given up if it takes much longer than batches did so far.
 static void the_limit_of_a_batch_follows_what_is_known(void **state) {
   (void)state;
   static const struct {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The last words of a process: its signal, what kind of address, where in the module.
+// What is reported of a process that crashes: the signal, the kind of address, and the
+// place in the module.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -45,7 +46,8 @@ static const row_t rows[] = {
     {"code above the module", NULL, 0, SIGSEGV, FC_FAULT_STACK, false, false},
 };
 
-// A frame is touched in its middle, so the address is not the stack pointer's.
+// Touches the middle of its frame, so that the faulting address is not the stack
+// pointer.
 static int64_t recurse(int64_t depth) {
   volatile char room[1 << 14];
   room[1 << 13] = (char)depth;
@@ -58,7 +60,7 @@ typedef struct part_t {
   int64_t argument;
 } part_t;
 
-// One of the two parts runs in the helper.
+// One of the two parts runs in the helper thread.
 static void run_in_helper(void *argument, uint32_t index) {
   const part_t *part = argument;
   (void)index;
@@ -82,7 +84,7 @@ static _Noreturn void crash(const row_t *row, fc_fault_t *fault) {
   void *module = dlopen(CRASH, RTLD_NOW | RTLD_LOCAL);
   fc_fault_after_load();
   char name[64];
-  // The stack lies above all that is loaded, and is no code.
+  // The stack is above everything that is loaded, and is not executable.
   const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
   int64_t (*function)(int64_t) = recurse;
   if (!row->function && !row->argument) {
@@ -116,7 +118,7 @@ static void last_words_say_what_and_where(void **state) {
     assert_int_equal(fault->class_, row->class_);
     assert_int_equal(fault->in_module, row->in_module);
     assert_int_equal(fault->offset != 0, row->in_module);
-    // The module has a few pages only.
+    // The offset is small, because the module has only a few pages.
     assert_true(fault->offset < 1 << 20);
   }
   munmap(fault, sizeof *fault);

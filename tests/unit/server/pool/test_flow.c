@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which waiting calls are made: rows of calls and the order they are made in,
-// then any changes against lists that are searched from end to end.
+// The order in which waiting calls are made. Rows of calls have their expected order.
+// Then random changes are compared with plain lists that are searched from end to end.
 #include "pool/flow.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static setting_t *make_setting(void) {
   return s;
 }
 
-// Each call is a caller's letter, in capitals of priority 1, with '-' before it of -1.
+// Each letter is a call of that caller: a capital has priority 1, one after '-' has -1.
 static void put_all(setting_t *s, const char *calls, const char **names) {
   for (uint32_t i = 0; *calls; i++, calls++) {
     fc_job_t *job = &s->jobs[i];
@@ -75,7 +75,7 @@ static void callers_take_turns(void **state) {
   }
 }
 
-// One caller's calls are dear, the other's cheap: both get the same time.
+// One caller's calls take long, the other's are short: both get the same time.
 static void turns_are_fair_in_time(void **state) {
   (void)state;
   static const struct {
@@ -108,7 +108,7 @@ static void turns_are_fair_in_time(void **state) {
   }
 }
 
-// A debt is never so large that a caller waits for ever.
+// A debt is limited, so that no caller waits for ever.
 static void a_dear_call_is_paid_off(void **state) {
   (void)state;
   setting_t *s = make_setting();
@@ -126,8 +126,8 @@ static void a_dear_call_is_paid_off(void **state) {
   free(s);
 }
 
-// A call that nobody waited for has kept others waiting: its caller pays, whether it has
-// calls at that time or not, but not for ever, and not in another module.
+// A call that was not waited for kept other callers waiting. So its caller is charged,
+// whether it has calls then or not, but not for ever, and only in this module.
 static void who_kept_others_waiting_lets_them_pass(void **state) {
   (void)state;
   static const struct {
@@ -168,8 +168,8 @@ static void who_kept_others_waiting_lets_them_pass(void **state) {
   }
 }
 
-// A turn pays all that it spent, however little a call costs, but callers owe no more for
-// many turns than they may.
+// A turn of a call is charged in full, however little calls of the function cost. But
+// for many turns together a caller owes no more than the limit.
 static void turns_are_paid_for(void **state) {
   (void)state;
   static const struct {
@@ -210,7 +210,8 @@ static void turns_are_paid_for(void **state) {
   }
 }
 
-// However many callers are charged, the table is no larger; the largest debts stay.
+// The table of debts has a fixed size, however many callers are charged. It keeps the
+// largest debts.
 static void debts_are_bounded(void **state) {
   (void)state;
   setting_t *s = make_setting();
@@ -239,13 +240,13 @@ static void a_call_that_comes_back_is_first(void **state) {
   fc_job_t *b = fc_flows_first(&s->flows[0]);
   assert_ptr_equal(b, &s->jobs[1]);
   fc_flows_take(&s->flows[0], b, 1, 1);
-  // As a process that ended gives them back: the newest first.
+  // Calls are put back as when a process ends: the newest first.
   fc_flows_put_back(&s->flows[0], b);
   fc_flows_put_back(&s->flows[0], a);
   assert_ptr_equal(fc_flows_first(&s->flows[0]), a);
   fc_flows_take(&s->flows[0], a, 1, 1);
   assert_ptr_equal(fc_flows_first(&s->flows[0]), b);
-  // Also where its caller has no other call any more.
+  // A call also comes first if its caller has no other call left.
   fc_flows_remove(&s->flows[0], &s->jobs[3]);
   fc_flows_take(&s->flows[0], b, 1, 1);
   fc_flows_put_back(&s->flows[0], b);
@@ -288,7 +289,7 @@ static void places_are_told(void **state) {
   }
 }
 
-// What must hold of every state, by looking at all jobs.
+// Checks what must hold in every state, by looking at all jobs.
 static void check(const setting_t *s, const bool waits[JOBS]) {
   for (uint32_t m = 0; m < MODULES; m++) {
     const fc_flows_t *flows = &s->flows[m];

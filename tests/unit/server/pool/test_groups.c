@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Control groups on trees of files, laid out as the kernel and systemd lay them out: what
-// is written where, and what is said of what cannot be had.
+// Control groups in trees of files that are laid out as by the kernel and systemd: what
+// is written to which file, and what is said of limits that cannot be set.
 #include "pool/groups.h"
 
 #include <fcntl.h>
@@ -67,8 +67,8 @@ static void drop_module_files(void) {
   }
 }
 
-// As the kernel does, the folder of a module's group is made and removed with its files.
-// (The program is linked with --wrap.)
+// If set, the folder of a module's group is made and removed together with its files,
+// as the kernel does. (The program is linked with --wrap.)
 static bool as_kernel;
 
 static bool is_module(const char *path) {
@@ -95,8 +95,9 @@ int __wrap_rmdir(const char *path) {
   return __real_rmdir(path);
 }
 
-// A service that systemd has delegated these controllers to. The kernel makes the files
-// of a group with its folder; here those of the groups to come are made beforehand.
+// Makes the files of a service to which systemd has delegated these controllers. The
+// kernel makes the files of a group together with its folder; here the files of later
+// groups are made beforehand.
 static void make_tree(const char *controllers) {
   fc_test_tree_make(tree);
   put("/proc/self/cgroup", "0::/system.slice/farcalld.service\n");
@@ -143,7 +144,7 @@ static void a_module_gets_a_group_with_its_limits(void **state) {
   }
   snprintf(pid, sizeof pid, "%d", (int)getpid());
   expect(OWN "/server/cgroup.procs", pid);
-  // +memory, +pids and +cpu, each written over the one before.
+  // The file got +memory, +pids and +cpu, each written over the one before.
   expect(OWN "/cgroup.subtree_control", "+cpusry");
   assert_int_equal(add(&kAll, NULL), FC_OK);
   expect(MODULE "/memory.max", "1048576");
@@ -167,7 +168,7 @@ static void what_is_not_limited_is_not_written(void **state) {
   expect(MODULE "/memory.max", "");
   expect(MODULE "/pids.max", "7");
   expect(MODULE "/cpu.max", "");
-  // What was not delegated.
+  // The other controllers were not delegated.
   assert_int_equal(add(&kAll, NULL), FC_UNAVAILABLE);
   expect_part(error.message,
               "cannot limit memory: the server's control group has no "
@@ -179,7 +180,7 @@ static void the_limits_that_can_be_set_are(void **state) {
   (void)state;
   enter("pids cpu\n");
   fc_group_lacks_t lacks = {0};
-  // The kernel does not take the share of a processor.
+  // The kernel does not accept a share of a processor.
   char name[256];
   print_path(MODULE "/cpu.max", name);
   assert_int_equal(unlink(name), 0);
@@ -191,7 +192,7 @@ static void the_limits_that_can_be_set_are(void **state) {
   assert_string_equal(lacks.reasons[FC_GROUP_TASKS], "");
   assert_string_equal(lacks.reasons[FC_GROUP_CPU],
                       "cpu.max: No such file or directory");
-  // None is left.
+  // Neither limit can be set.
   static const fc_group_limits_t others = {
       {[FC_GROUP_MEMORY] = 1u << 20, [FC_GROUP_CPU] = 250}};
   assert_int_equal(add(&others, &lacks), FC_UNAVAILABLE);
@@ -199,7 +200,7 @@ static void the_limits_that_can_be_set_are(void **state) {
   fc_test_tree_remove(tree);
 }
 
-// The group was left behind by a server that was killed.
+// A server that was killed left the group behind.
 static void an_old_group_does_not_keep_its_limits(void **state) {
   (void)state;
   enter("memory pids cpu\n");
@@ -213,7 +214,7 @@ static void an_old_group_does_not_keep_its_limits(void **state) {
   fc_test_tree_remove(tree);
 }
 
-// It has files, as if a process were in it: it cannot be removed.
+// The old group has files, as if a process were in it, so it cannot be removed.
 static void nor_does_one_that_cannot_be_made_anew(void **state) {
   (void)state;
   enter("memory pids cpu\n");
@@ -248,7 +249,7 @@ static void a_worker_enters_the_group(void **state) {
   fc_test_tree_remove(tree);
 }
 
-// Nothing is left behind where there are no groups to be had.
+// Without control groups, nothing is left behind.
 static void what_cannot_be_had_is_said(void **state) {
   (void)state;
   groups = (fc_groups_t){0};

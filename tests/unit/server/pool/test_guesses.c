@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wrong tokens, by the clock: who is slowed, for how long, and that others are not.
+// Wrong tokens: which clients are slowed and for how long, and that other clients are
+// not. The test drives the clock.
 #include "pool/guesses.h"
 
 #include "config/limits.h"
@@ -14,7 +15,7 @@ static fc_owner_t client_of(uint32_t number) {
   return client;
 }
 
-// Each row is another client, which sends `count` wrong tokens `step_ns` apart.
+// Each row is a new client that sends `count` wrong tokens, `step_ns` apart.
 static void ten_within_a_minute_slow_the_next(void **state) {
   (void)state;
   static const struct {
@@ -59,7 +60,8 @@ static void a_minute_without_one_ends_it(void **state) {
   fc_guesses_destroy(guesses);
 }
 
-// A million others come: the table is as large as it was, and who goes on is still known.
+// A million other clients send wrong tokens. The table does not grow, and a client that
+// goes on is still known.
 static void many_take_no_more_memory(void **state) {
   (void)state;
   fc_guesses_t *guesses = fc_guesses_create(fc_allocator_system(), 1);
@@ -76,7 +78,8 @@ static void many_take_no_more_memory(void **state) {
   fc_guesses_destroy(guesses);
 }
 
-// Who leaves before an answer that waits would else know that its token was wrong.
+// While tokens are guessed, the answer to a right token waits, too. Otherwise a client
+// that hangs up early would know that a token without a quick answer is wrong.
 static void a_right_one_waits_where_it_may_be_guessed(void **state) {
   (void)state;
   static const struct {

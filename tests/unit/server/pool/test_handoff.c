@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files handed to a worker process, both sides in one test: a call gets the body that
-// was sent for it and no other, whatever a module does to the socket.
+// Files that are sent to a worker process; both sides are in this test. A call gets the
+// body that was sent for it and no other, whatever a module does to the socket.
 #include "pool/handoff.h"
 
 #include <fcntl.h>
@@ -50,14 +50,14 @@ static void close_pair(pair_t *pair) {
   close(pair->loop);
 }
 
-// A file whose first byte is `byte`.
+// Makes a file whose first byte is `byte`.
 static int make_file(uint64_t size, char byte) {
   const int file = fc_shared_create("test", size + FC_BLOCK_TAIL);
   assert_int_equal(pwrite(file, &byte, 1, 0), 1);
   return file;
 }
 
-// A body goes to the shelf that its byte names: that of b is 1.
+// The shelf of a body follows from its byte: that of b is 1.
 static uint32_t shelf_of(char byte) { return (uint32_t)(byte - 'a'); }
 
 static bool send_one(pair_t *pair, fc_handoff_kind_t kind, char byte) {
@@ -70,7 +70,7 @@ static bool send_one(pair_t *pair, fc_handoff_kind_t kind, char byte) {
   return sent;
 }
 
-// Takes a call whose body is `wanted`; '-': it lies in no file.
+// Takes a call that must get the body `wanted`. '-': its body is not in a file.
 static fc_status_t take(pair_t *pair, uint32_t files, char wanted,
                         fc_error_t *err) {
   static fc_ring_slot_t slot;
@@ -86,7 +86,7 @@ static uint8_t *body_of(const pair_t *pair) {
   return pair->inbox.shelves[pair->inbox.shelf].room.data;
 }
 
-// What a module does to its end before the worker looks.
+// What a module does to its end of the socket before the worker reads from it.
 typedef enum deed_t {
   DEED_NONE,
   DEED_TAKE_FIRST,
@@ -106,7 +106,7 @@ static void steal(int end) {
   assert_true(recvmsg(end, &message, MSG_DONTWAIT) > 0);
   int file;
   memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof file);
-  // A thief can write to the file, but cannot change its size.
+  // Who steals the file can write to it, but cannot change its size.
   assert_int_equal(ftruncate(file, 0), -1);
   assert_int_equal(ftruncate(file, 1 << 30), -1);
   close(file);
@@ -132,9 +132,10 @@ static void do_to(pair_t *pair, deed_t deed) {
   }
 }
 
-// Messages 1, 2, … are sent: b and c are bodies, A an answer's file. Then calls are
-// taken, each "NUMBER of messages when it was given, the body it wants or -", and what
-// it gets: the body, - for none, ! for a failure.
+// Sends the messages 1, 2, …: b and c are bodies, A is the file of an answer. Then
+// makes calls. Each is written as the NUMBER of messages that were sent before it, and
+// the body that it needs or "-". The result is the body that it gets, "-" for none or
+// "!" for a failure.
 static void each_call_gets_its_body(void **state) {
   (void)state;
   static const struct {
@@ -191,8 +192,8 @@ static bool all_are(const uint8_t *data, size_t size, uint32_t byte) {
   return data[0] == byte && memcmp(data, data + 1, size - 1) == 0;
 }
 
-// Functions may write to their arguments, which may lie in the body. The next call finds
-// what the loop has written since, also where no message came.
+// A function may write to its arguments, and these may be in the body. The next call
+// must see what the loop has written since, even if no message was sent.
 static void what_a_call_does_to_its_body_nobody_else_sees(void **state) {
   (void)state;
   pair_t pair;
@@ -208,7 +209,7 @@ static void what_a_call_does_to_its_body_nobody_else_sees(void **state) {
     assert_int_equal(take(&pair, 1, 'b', &error), FC_OK);
     uint8_t *data = body_of(&pair);
     assert_true(all_are(data, BODY, i));
-    // One byte, all of them, or none.
+    // The call changes one byte, all bytes, or none.
     if (i % 3 == 1) data[BODY / 2] = 'x';
     if (i % 3 == 2) memset(data, 'x', BODY + FC_BLOCK_TAIL);
     if (i % 3) assert_false(fc_inbox_is_as_sent(&pair.inbox));
@@ -220,8 +221,8 @@ static void what_a_call_does_to_its_body_nobody_else_sees(void **state) {
   close_pair(&pair);
 }
 
-// A body that nobody has written to is known to be as it was sent. Other things cost
-// faults as well, so one time of many is enough.
+// A body that nobody wrote to is recognized as unchanged. Page faults of other causes
+// may prevent that, so one success in many tries is enough.
 static void a_body_that_stays_is_known(void **state) {
   (void)state;
   fc_test_skip_emulated("the emulator has faults of its own");
@@ -235,7 +236,7 @@ static void a_body_that_stays_is_known(void **state) {
     assert_int_equal(take(&pair, 1, 'b', &error), FC_OK);
     known += fc_inbox_is_as_sent(&pair.inbox);
     fc_inbox_end(&pair.inbox, false);
-    // Of a body in the ring nothing is known.
+    // It is not known whether a body in the ring is unchanged.
     assert_int_equal(take(&pair, 1, '-', &error), FC_OK);
     assert_false(fc_inbox_is_as_sent(&pair.inbox));
     fc_inbox_end(&pair.inbox, false);
@@ -244,8 +245,8 @@ static void a_body_that_stays_is_known(void **state) {
   close_pair(&pair);
 }
 
-// All of a body is there that is as long as may be and does not begin at once, also when
-// a shorter one was on its shelf before.
+// A body of the largest size that begins later in its file is there completely, even if
+// a shorter body was on the shelf before.
 static void a_body_may_begin_later(void **state) {
   (void)state;
   pair_t pair;
@@ -281,7 +282,7 @@ static fc_status_t take_tray(pair_t *pair, uint32_t files, uint32_t tray) {
   return fc_inbox_take(&pair->inbox, &slot, &error);
 }
 
-// A file stays where it was put, however the calls end.
+// A file stays mapped in its tray, however the calls end.
 static void an_answer_finds_its_file_mapped(void **state) {
   (void)state;
   fc_test_skip_emulated("the emulator ignores madvise");
@@ -309,12 +310,12 @@ static void an_answer_finds_its_file_mapped(void **state) {
         assert_true(fc_shared_taken(file) >= RESULT);
       }
       fc_inbox_end(&pair.inbox, row->answered);
-      // What a failed call wrote is gone; an answer is not.
+      // What a failed call wrote is gone; an answer is still there.
       assert_int_equal(fc_shared_taken(file) >= RESULT, row->answered);
       assert_int_equal(data[0], !row->asked     ? 'f'
                                 : row->answered ? 'a' + i
                                                 : 0);
-      // A call without a tray has none, whatever is mapped.
+      // A call that was lent no tray gets none, whatever is mapped.
       assert_int_equal(take_tray(&pair, 1, FC_RING_TRAYS), FC_OK);
       assert_int_equal(fc_inbox_more(&pair.inbox), FC_BLOCK_NONE);
       fc_inbox_end(&pair.inbox, false);
@@ -353,8 +354,8 @@ static void a_tray_has_the_file_sent_last(void **state) {
   close_pair(&pair);
 }
 
-// When the module has taken a message, nobody knows which tray it was for. So no
-// answer goes where the loop does not look for it.
+// If the module has stolen a message, it is unknown which tray that was for. So no
+// answer may be written to a tray: the loop might look for it in another file.
 static void after_a_theft_nothing_is_in_the_trays(void **state) {
   (void)state;
   static const struct {
@@ -383,7 +384,7 @@ static void after_a_theft_nothing_is_in_the_trays(void **state) {
   }
 }
 
-// The module has opened all the files it may.
+// The module has opened as many files as it may.
 static void without_descriptors_a_call_fails_alone(void **state) {
   (void)state;
   pair_t pair;
@@ -408,7 +409,7 @@ static void without_descriptors_a_call_fails_alone(void **state) {
   close_pair(&pair);
 }
 
-// The inbox reserved its addresses when it was opened, so a call gets its files even if
+// The inbox reserves its addresses when it is opened. So calls get their files even if
 // the process has no free address left.
 static void without_addresses_a_call_goes_on(void **state) {
   (void)state;
@@ -445,7 +446,8 @@ static void without_addresses_a_call_goes_on(void **state) {
 #endif
 }
 
-// The loop neither waits nor gets a signal, nor takes anything from a module.
+// A send must not make the loop wait or raise a signal, and the loop must not receive
+// anything from a module.
 static void a_worker_cannot_hold_the_loop_up(void **state) {
   (void)state;
   static const struct {
@@ -468,7 +470,7 @@ static void a_worker_cannot_hold_the_loop_up(void **state) {
   close_pair(&pair);
 }
 
-// Files are mapped at the beginning of pages, which may have 64 KiB.
+// Files are mapped at page boundaries, and pages may have 64 KiB.
 static void room_is_made_in_whole_pages(void **state) {
   (void)state;
   pair_t pair;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When a module that crashes is started again and when it is refused, by a clock
-// the test drives.
+// When a module that crashes is started again, and when it is quarantined. The test
+// drives the clock.
 #include "pool/health.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define SECOND 1000000000ull
 #define QUARANTINE_MS 10000
 
-// The clock does not begin at zero, nor at a minute.
+// The clock begins neither at zero nor at a whole minute.
 #define BEGIN (12345 * SECOND + 678)
 
 static void crashes_count_within_a_minute_and_no_longer(void **state) {
@@ -55,8 +55,7 @@ static void crashes_count_within_a_minute_and_no_longer(void **state) {
   }
 }
 
-// Good calls, then crashes, each after some more good calls; one second between
-// crashes.
+// First good calls, then a crash each second, with some good calls before each crash.
 static void crashes_count_if_they_are_many_of_the_calls(void **state) {
   (void)state;
   static const struct {
@@ -67,7 +66,7 @@ static void crashes_count_if_they_are_many_of_the_calls(void **state) {
     unsigned crashes;  // most of them
     unsigned enough;   // quarantined at this crash, 0: at none
   } rows[] = {
-      // Fewer than twenty calls give no share, and each of them may crash.
+      // With fewer than twenty calls there is no share, so every call may crash.
       {"each call, nineteen", 0, 1, 0, 19, 0},
       {"each call, twenty", 0, 1, 0, 20, 20},
       {"one of two", 0, 1, 1, 30, 10},
@@ -108,7 +107,7 @@ static void the_last_twenty_calls_are_twenty(void **state) {
   fc_health_t health;
   fc_health_init(&health, 4, QUARANTINE_MS);
   assert_false(fc_health_crash(&health, true, 1, BEGIN));
-  // Sixteen good calls, then none for a long time.
+  // Sixteen good calls, then a long time without any.
   fc_health_look(&health, 17, BEGIN + SECOND);
   const uint64_t now_ns = BEGIN + 100 * SECOND;
   for (uint64_t call = 18; call <= 21; call++) {
@@ -120,8 +119,8 @@ static void the_last_twenty_calls_are_twenty(void **state) {
 static void the_window_holds_as_many_as_the_limit(void **state) {
   (void)state;
   fc_health_t health;
-  // The first crash has left the window when the last one comes: never too
-  // many.
+  // When the last crash comes, the first is no longer in the window, so there are never
+  // too many.
   fc_health_init(&health, 1000000, QUARANTINE_MS);
   assert_int_equal(health.limit, FC_LIMIT_CRASHES);
   uint64_t step_ns = 60 * SECOND / (FC_LIMIT_CRASHES - 1) + 1;
@@ -148,10 +147,10 @@ static void starts_come_later_and_later(void **state) {
       assert_in_range(wait_ns, middle_ns / 5 * 4, middle_ns / 5 * 6);
       if (wait_ns > middle_ns) above = true;
       if (wait_ns < middle_ns) below = true;
-      // It ran for a while, less than a minute.
+      // The process ran for a while, but for less than a minute.
       now_ns = health.restart_ns + 59 * SECOND;
     }
-    // A healthy minute, and all is forgotten.
+    // After a healthy minute all crashes are forgotten.
     now_ns += 61 * SECOND;
     assert_false(fc_health_crash(&health, true, 20, now_ns));
     assert_int_equal(health.restart_ns, now_ns);
@@ -167,14 +166,14 @@ static void without_a_limit_it_is_started_at_once(void **state) {
     assert_false(fc_health_crash(&health, true, (uint64_t)i + 1, BEGIN));
     assert_true(health.restart_ns <= BEGIN);
   }
-  // A module that never comes to serve is started later and later.
+  // A module whose starts keep failing is started later and later.
   assert_false(fc_health_crash(&health, false, 101, BEGIN));
   assert_int_equal(health.restart_ns, BEGIN + SECOND / 10);
   assert_false(fc_health_crash(&health, false, 102, BEGIN + SECOND));
   assert_true(health.restart_ns <= BEGIN + SECOND);
 }
 
-// Crashes before it say nothing about what it takes to start a process.
+// Earlier crashes do not delay a process that could not be started.
 static void without_a_limit_one_failed_start_waits_shortly(void **state) {
   (void)state;
   static const struct {
@@ -191,7 +190,7 @@ static void without_a_limit_one_failed_start_waits_shortly(void **state) {
     }
     fc_health_delay(&health, now_ns);
     assert_in_range(health.restart_ns - now_ns, 1, SECOND / 8);
-    // Starts that fail in a row are tried less and less, with any limit.
+    // After several failed starts in a row the delay grows, with any limit.
     for (int i = 0; i < 8; i++) fc_health_delay(&health, now_ns);
     assert_true(health.restart_ns - now_ns > 5 * SECOND);
   }
@@ -210,7 +209,7 @@ static void what_cannot_be_started_is_tried_less_and_less(void **state) {
     last_ns = wait_ns;
     now_ns = health.restart_ns;
   }
-  // Nothing crashed.
+  // Failed starts do not count as crashes.
   assert_int_equal(health.quarantined_ns, 0);
   assert_false(fc_health_crash(&health, true, 1, now_ns));
 }
@@ -231,19 +230,20 @@ static void a_quarantine_is_doubled_until_a_healthy_minute(void **state) {
     assert_int_equal(fc_health_retry_s(&health, until_ns - 1), 1);
     assert_int_equal(fc_health_retry_s(&health, until_ns - SECOND - 1), 2);
     assert_int_equal(fc_health_retry_s(&health, until_ns + SECOND), 1);
-    // A process that was still running crashes too: that changes nothing.
+    // Another process that was still running crashes. That changes nothing.
     assert_false(fc_health_crash(&health, true, ++calls, until_ns - 1));
     assert_false(fc_health_recover(&health, until_ns - 1));
     assert_true(fc_health_recover(&health, until_ns));
     assert_false(fc_health_recover(&health, until_ns));
-    // On probation a single crash is enough, however long ago others were, for
-    // they were all of the last twenty calls.
+    // On probation one crash is enough: all of the last twenty calls crashed, however
+    // long ago that was.
     now_ns = until_ns + (i + 1 < FC_ARRAY_COUNT(wanted_s) ? 59 : 61) * SECOND;
     assert_true(health.restart_ns <= now_ns);
     bool last = i + 1 == FC_ARRAY_COUNT(wanted_s);
     assert_int_equal(fc_health_crash(&health, true, ++calls, now_ns), !last);
   }
-  // The module was healthy for a minute: the next quarantine is the first again.
+  // The module was healthy for a minute, so the next quarantine is as short as the
+  // first.
   assert_false(fc_health_crash(&health, true, ++calls, now_ns));
   assert_true(fc_health_crash(&health, true, ++calls, now_ns));
   assert_int_equal(fc_health_retry_s(&health, now_ns), 10);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table of calls through both hosts of the worker loop: threads that share
-// the loop's region, and worker processes (this program again) with regions of
-// their own. What a slot comes back with is the same, bit for bit.
+// One table of calls through both hosts of the worker loop: threads that share the
+// loop's region, and worker processes (this program again) with regions of their own.
+// The outcomes in the slots must be the same, bit for bit.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -61,8 +61,8 @@ static fc_backend_t stuck;  // of machine code, see below
 static const fc_backend_t *const kBackends[] = {&stuck, &late, NULL};
 static const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
-// A worker is told the hash of its module's file and must not compute it: the
-// process ends when it hashes more at once than any signature has. (The program
+// A worker is told the hash of its module's file and must not compute it. So the
+// process ends if it hashes more bytes at once than a signature can have. (The program
 // is linked with --wrap.)
 #define SIGNATURE_MAX ((size_t)16 << 10)  // less than any of the .so above
 static bool is_worker;
@@ -77,8 +77,8 @@ void __wrap_nettle_sha256_update(void *context, size_t size,
   __real_nettle_sha256_update(context, size, data);
 }
 
-// How far the clock is ahead of the system's; `stopped_ns`, unless 0: the time at which it
-// stands. (The program is linked with --wrap.)
+// `ahead_ns`: how far the clock is ahead of the system's. `stopped_ns`: if not 0, the
+// clock stands at this time. (The program is linked with --wrap.)
 static _Atomic uint64_t ahead_ns, stopped_ns;
 
 uint64_t __real_fc_clock_ns(void);
@@ -88,15 +88,16 @@ uint64_t __wrap_fc_clock_ns(void) {
   return ns ? ns : __real_fc_clock_ns() + atomic_load(&ahead_ns);
 }
 
-// A process takes long to make: whoever makes it waits until the test lets it go, and is
-// not the loop's thread. (The program is linked with --wrap.)
+// With `is_slow`, a new process takes long to make: the thread that makes it waits
+// until the test lets it go on. It must not be the loop's thread. (The program is
+// linked with --wrap.)
 static pthread_t loop_thread;
 static _Atomic bool is_slow;
 static _Atomic int spawn_error;
 static sem_t spawning, spawn_gate;
 
-// The next processes of scalars.so cannot be made, with this error, or are killed while
-// they load.
+// The next `doomed` processes of scalars.so fail: with `doom_error` they cannot be
+// made; without, they are killed while they load.
 #define DOOMED "it is killed while it loads"
 static _Atomic int doomed, doom_error;
 static _Atomic uint32_t spawns;  // of scalars.so
@@ -136,7 +137,7 @@ int __wrap_posix_spawn(pid_t *pid, const char *path,
   return failed;
 }
 
-// Memory of files goes back, for which the kernel may wait as long as a module likes: not
+// Giving back memory of files may take as long as a module likes, so it must not happen
 // on the loop's thread. (The program is linked with --wrap.)
 static _Atomic unsigned holes;
 static _Atomic bool
@@ -153,7 +154,7 @@ int __wrap_fallocate(int file, int mode, off_t at, off_t size) {
 }
 
 // ---------------------------------------------------------------------------
-// A loop of nothing but a pool
+// A loop with nothing but a pool
 
 typedef struct house_t {
   fc_test_allocator_t memory;
@@ -173,14 +174,15 @@ typedef struct house_t {
   bool may_lose;     // a thread may be lost
   fc_job_t *done;
   bool expired;  // a call has expired in the queue
-  // A call has ended: true if it is nobody's else. May be NULL.
+  // Called when a call has ended. True: the call is this function's, and is not noted
+  // in `done`. May be NULL.
   bool (*hear)(struct house_t *house, fc_job_t *job);
 } house_t;
 
 static void wake(void *context) { (void)context; }
 
-// Dropped as soon as the outcome of any call is told. What it was in is used for
-// something else then.
+// This call is dropped as soon as the outcome of any other call is reported. Its memory
+// is then overwritten, as if it were reused.
 static fc_job_t *other;
 
 static void drop_other(house_t *house) {
@@ -197,9 +199,8 @@ static void on_done(void *context, fc_job_t *job) {
   else if (!house->hear || !house->hear(house, job)) house->done = job;
 }
 
-// A call has expired in the queue. That is possible here: the process that
-// takes the place of one that was killed for a deadline may need longer than
-// that deadline to start.
+// Called when a call has expired in the queue. That may happen here: a process that
+// replaces one killed for a deadline may need longer than that deadline to start.
 static void on_expired(void *context, fc_job_t *job) {
   house_t *house = context;
   fc_block_give(house->blocks, job->call.body.block);
@@ -231,7 +232,7 @@ static void on_lost(void *context, uint32_t module, uint32_t function) {
   fail_msg("module %u, function %u: the thread is lost", module, function);
 }
 
-// The rest of what a server's loop does in a turn.
+// Does the rest of what a server's loop does in a turn.
 static void turn(house_t *house) {
   fc_pool_flush(&house->pool);
   uv_run(&house->uv, UV_RUN_NOWAIT);
@@ -282,7 +283,7 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
                                     FC_ARRAY_COUNT(kModules), &error),
                    FC_OK);
   while (!house->modules.started) turn(house);
-  // Another try for one that failed may have begun.
+  // One more generation may exist: another try of a module that failed.
   assert_in_range(house->modules.generations.used, FC_ARRAY_COUNT(kModules),
                   FC_ARRAY_COUNT(kModules) + 1);
 }
@@ -390,7 +391,7 @@ static fc_job_t make_job(house_t *house, uint32_t module, uint32_t function,
 static outcome_t call(house_t *house, uint32_t module, uint32_t function,
                       fc_str_t body, uint8_t flags) {
   fc_job_t job = make_job(house, module, function, body, flags);
-  // A newer generation of a module has an index behind all of the table's.
+  // A newer generation of a module has an index beyond the table of modules.
   const uint64_t timeout_ms =
       module < FC_ARRAY_COUNT(kModules) ? kModules[module].timeout_ms : 60000;
   job.limit_ns = job.call.deadline_ns = fc_clock_ns() + timeout_ms * 1000000u;
@@ -456,7 +457,7 @@ static void compare(house_t *thread, house_t *process, uint32_t module,
   free(b.bytes);
 }
 
-// True for functions whose answer depends on memory they did not write.
+// True for functions whose result depends on memory that they did not write.
 static bool is_unpredictable(fc_str_t name) {
   static const char *const kNames[] = {"beyond_argument", "cached", "keep"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
@@ -549,7 +550,7 @@ static fc_generation_t *find(const house_t *house) {
   return generation;
 }
 
-// Loads the file again: a newer generation takes the name over.
+// Loads the file again, so that a newer generation takes over the name.
 static void replace(house_t *house) {
   const fc_generation_t *old = find(house);
   fc_error_t error;
@@ -572,7 +573,7 @@ static void expect_answer(house_t *house, uint32_t generation) {
   free(outcome.bytes);
 }
 
-// Makes `calls` calls that end well, then kills the process `ends` times.
+// Makes `calls` good calls, then kills the process `ends` times.
 static void wear_out(house_t *house, uint32_t calls, uint32_t ends) {
   const fc_host_t *host = fc_pool_host(&house->pool, 0);
   while (calls--) expect_answer(house, 0);
@@ -615,7 +616,7 @@ static void a_process_more_than_calls_need_ends(void **state) {
   const fc_host_t *host = fc_pool_host(&house.pool, 0);
   assert_true(fc_host_worker(host, 0, &first));
   assert_false(fc_host_worker(host, 1, &second));
-  // Two calls at once make the pool start the second process.
+  // Two calls at once make the pool start a second process.
   fc_job_t jobs[2];
   for (int i = 0; i < 2; i++) {
     jobs[i] = make_job(&house, 0, 0, FC_STR("[]"), FC_CALL_VALIDATE);
@@ -627,7 +628,7 @@ static void a_process_more_than_calls_need_ends(void **state) {
   }
   wait_until_idle(&house, 1, 0);
   assert_true(fc_host_worker(host, 1, &second));
-  // A while later both processes are there, and much later the first alone.
+  // Some time later both processes are still there; much later only the first is.
   const uint64_t now_ns = fc_clock_ns();
   const uint64_t spare_ns = FC_LIMIT_SPARE_MS * 1000000ull;
   fc_pool_expire(&house.pool, now_ns + spare_ns / 2);
@@ -636,7 +637,8 @@ static void a_process_more_than_calls_need_ends(void **state) {
   fc_pool_expire(&house.pool, now_ns + 2 * spare_ns);
   while (fc_host_worker(host, 1, &second)) turn(&house);
   wait_until_idle(&house, 0, first.pid);
-  // This counts as no crash, and the next process that starts is no restart.
+  // The end of the second process is not a crash, and the next process is not a
+  // restart.
   assert_int_equal(facts(&house, 0).crashes, 0);
   assert_int_equal(facts(&house, 0).restarts, 0);
   leave(&house);
@@ -647,7 +649,7 @@ static fc_child_t *first_child(const house_t *house, uint32_t module) {
   return ((const fc_process_host_t *)host)->children;
 }
 
-// A module sends itself the signal of --worker-cpu-time to hide its crashes.
+// A module sends itself the signal of --worker-cpu-time, to hide its crashes.
 static void a_signal_alone_is_not_the_limit_of_time(void **state) {
   (void)state;
   static const struct {
@@ -668,7 +670,7 @@ static void a_signal_alone_is_not_the_limit_of_time(void **state) {
   leave(&house);
 }
 
-// A process has taken memory that it shares and that no call of it needs.
+// A process has taken shared memory that none of its calls needs.
 static void a_process_that_takes_too_much_is_ended(void **state) {
   (void)state;
   static house_t house;
@@ -678,7 +680,7 @@ static void a_process_that_takes_too_much_is_ended(void **state) {
   memset(area.data, 1, FC_RING_SPARE / 2);
   fc_child_weigh(first_child(&house, SCALARS));
   assert_int_equal(child->cause, FC_CAUSE_NONE);
-  // Nobody looks but the nursery, which does so while there are no calls, too.
+  // Only the nursery notices this, and it does so without any call, too.
   memset(area.data, 1, FC_RING_SPARE * 2);
   while (child->cause == FC_CAUSE_NONE) {
     fc_pool_collect(&house.pool, true);
@@ -687,7 +689,8 @@ static void a_process_that_takes_too_much_is_ended(void **state) {
   leave(&house);
 }
 
-// More calls than there are slots, whose bodies fill more of the ring than it keeps.
+// Makes more calls than there are slots. Their bodies fill more of the ring than it
+// keeps.
 static void memory_of_bodies_goes_back_beside_the_loop(void **state) {
   (void)state;
   enum { CALLS = 3 * FC_RING_SLOTS, SIZE = FC_RING_KEPT + (100 << 10) };
@@ -712,7 +715,7 @@ static void memory_of_bodies_goes_back_beside_the_loop(void **state) {
     fc_pool_finish(&house.pool, &jobs[i]);
     assert_in_range(child->count + child->left, 0, FC_RING_SLOTS);
   }
-  // All slots are free again, and the ring has no more than it keeps.
+  // All slots become free again, and the ring keeps no more memory than it may.
   while (child->left) turn(&house);
   assert_in_range(atomic_load(&holes) - before, CALLS, UINT_MAX);
   assert_in_range(fc_ring_taken(&child->ring), 1, FC_RING_KEPT);
@@ -721,7 +724,7 @@ static void memory_of_bodies_goes_back_beside_the_loop(void **state) {
     assert_int_equal(fc_ring_state(&child->ring, i), FC_RING_FREE);
   }
   assert_int_equal(child->cause, FC_CAUSE_NONE);
-  // What was given by then is not missed if the server ends.
+  // The server may end while memory is being given back.
   jobs[0] =
       make_job(&house, SCALARS, 0, fc_str_make(body, SIZE), FC_CALL_VALIDATE);
   fc_pool_enqueue(&house.pool, &jobs[0]);
@@ -737,7 +740,7 @@ static void run_large(house_t *house, fc_job_t *job, fc_str_t body) {
   fc_pool_enqueue(&house->pool, job);
 }
 
-// Calls come one after the other, and the nursery has freed none of their slots.
+// Calls come one after the other, before the nursery has freed any slot.
 static void a_process_whose_slots_are_scrubbed_needs_no_other(void **state) {
   (void)state;
   enum { SIZE = FC_RING_KEPT + (100 << 10) };
@@ -774,7 +777,7 @@ static void a_process_whose_slots_are_scrubbed_needs_no_other(void **state) {
   assert_int_equal(atomic_load(&house.memory.live), 0);
 }
 
-// The server ends before the loop has heard what a process printed last.
+// The server ends before the loop has read the last output of a process.
 static void what_a_process_printed_last_is_logged(void **state) {
   (void)state;
   static const char kLast[] = "a line\nlast words";
@@ -798,7 +801,7 @@ static void what_a_process_printed_last_is_logged(void **state) {
   assert_int_equal(atomic_load(&house.memory.live), 0);
 }
 
-// The loop sees the end of the process before it has looked for answers.
+// The loop is told that the process has ended before it has looked for answers.
 static void what_was_finished_before_the_end_is_answered(void **state) {
   (void)state;
   static house_t house;
@@ -829,7 +832,7 @@ static void what_was_finished_before_the_end_is_answered(void **state) {
   leave(&house);
 }
 
-// The loop has not looked at deadlines since the call came.
+// The loop has not checked deadlines since the call came.
 static void what_is_late_is_not_begun(void **state) {
   (void)state;
   static const struct {
@@ -872,8 +875,8 @@ static void queue_two(house_t *house, fc_job_t jobs[2], uint64_t deadline_ns) {
   }
 }
 
-// Whoever hears that the process of a call has ended may drop the next call that this
-// process had.
+// A process with two calls ends. Whoever is told of the first call may drop the second
+// one.
 static void a_waiter_may_drop_another_call_of_an_ended_process(void **state) {
   (void)state;
   static house_t house;
@@ -886,7 +889,7 @@ static void a_waiter_may_drop_another_call_of_an_ended_process(void **state) {
   assert_int_equal(
       waitid(P_PID, (id_t)child->process.pid, &info, WSTOPPED | WNOWAIT), 0);
   queue_two(&house, jobs, 0);
-  // A call that is slow keeps its process from getting another.
+  // This call is slow, so its process gets no other one.
   atomic_store(&stopped_ns, fc_clock_ns());
   fc_pool_flush(&house.pool);
   atomic_store(&stopped_ns, 0);
@@ -924,8 +927,8 @@ static void a_waiter_may_drop_another_call_that_is_late(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Calls that go on though nobody waits for them: a process begins each by waiting for
-// SIGUSR1.
+// Calls that run on although nobody waits for them: each begins by waiting for the
+// signal SIGUSR1 in its process.
 
 #define STUCK "its calls wait for a signal"
 
@@ -958,7 +961,8 @@ static void be_stuck(void) {
 #define TOOK_MS 2000
 #define SHORT_MS 1000
 
-// How the calls of a test have ended. An outcome may not outlive what hears of it.
+// How the calls of a test have ended. (A call's outcome is valid only while it is
+// reported.)
 typedef struct ended_t {
   const fc_job_t *job;
   fc_code_t code;
@@ -983,8 +987,8 @@ static const ended_t *find_end(const fc_job_t *job) {
   return NULL;
 }
 
-// Starts the pool and its hosts with a module of `processes` processes. The host is made to
-// believe that each takes TOOK_MS to load; really it is quick.
+// Starts the pool and its hosts with a module that has `processes` processes. The host
+// is told that each takes TOOK_MS to load; in fact they are quick.
 static fc_process_host_t *enter_stuck(house_t *house, uint32_t processes) {
   processes_of_each = processes;
   parameters = STUCK;
@@ -999,7 +1003,7 @@ static fc_process_host_t *enter_stuck(house_t *house, uint32_t processes) {
   return host;
 }
 
-// Queues a call whose client waits for `ms`, and the operator for `limit_ms`.
+// Queues a call with a client's deadline of `ms` and an operator's of `limit_ms`.
 static void begin_stuck(house_t *house, fc_job_t *job, uint64_t ms,
                         uint64_t limit_ms) {
   const fc_function_t *function =
@@ -1010,7 +1014,8 @@ static void begin_stuck(house_t *house, fc_job_t *job, uint64_t ms,
   fc_pool_enqueue(&house->pool, job);
 }
 
-// Until the process is in the module's function: before that it looks at the cancel word.
+// Waits until the process is in the module's function. Before that it would still obey
+// the cancel word.
 static void wait_until_busy(house_t *house, const fc_child_t *child) {
   const fc_ring_slot_t *slots = child->ring.head->slots;
   while (!child->count ||
@@ -1029,7 +1034,7 @@ static void expect_late(house_t *house, const fc_job_t *job) {
   assert_int_equal(find_end(job)->code, FC_CODE_DEADLINE_EXCEEDED);
 }
 
-// Lets the processes go on until the call of another client is answered.
+// Lets the processes go on until this call of another client is answered.
 static void expect_answered(house_t *house, const fc_job_t *job) {
   while (!find_end(job)) {
     const fc_child_t *child = first_child(house, SCALARS);
@@ -1104,10 +1109,10 @@ static void a_clients_deadline_answers_and_ends_no_process(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Calls that are begun together. Each of the two waits in the process for a signal of its
-// own, so the first one runs until the test lets it go.
+// Calls that are begun together. Each of the two waits in the process for its own
+// signal, so the first one runs until the test lets it go.
 
-// What a call is known to take.
+// The time that a call is believed to take.
 static uint64_t known_ns = 3600000 * MS;
 
 static void let_join(house_t *house, uint32_t module) {
@@ -1119,7 +1124,7 @@ static void let_join(house_t *house, uint32_t module) {
   }
 }
 
-// Gives two calls as a batch to the first process, which has begun both.
+// Gives two calls as a batch to the first process, and waits until it has begun both.
 static fc_child_t *begin_batch(house_t *house, fc_job_t jobs[2],
                                const uint64_t ms[2],
                                const uint64_t limit_ms[2]) {
@@ -1147,8 +1152,8 @@ static void expect_batch_end(house_t *house, const fc_job_t *job,
   }
 }
 
-// Whatever ends the process while it makes a batch, the calls that somebody waits for are
-// made again, one by one, and nobody is blamed.
+// Whatever ends the process during a batch, each call that is still awaited is made
+// again alone, and no call is blamed.
 static void each_call_of_a_batch_ends_by_itself(void **state) {
   (void)state;
   enum { GO, CRASH, KILL, LIE, PASS, HANG };
@@ -1227,7 +1232,7 @@ static void each_call_of_a_batch_ends_by_itself(void **state) {
     if (row->what == LIE) {
       slot->slot.outcome.stage = FC_STAGE_COUNT;
       atomic_store(&slot->state, FC_RING_DONE);
-      // Before the process goes on, which would write what is true.
+      // Wait here: the process, if it went on, would overwrite the lie with the truth.
       while (!host->crashes) turn(&house);
     }
     if (row->what == HANG) pass(&house, FC_LIMIT_BATCH_MS / 2);
@@ -1235,7 +1240,7 @@ static void each_call_of_a_batch_ends_by_itself(void **state) {
     if (row->what == HANG) pass(&house, FC_LIMIT_BATCH_MS);
     if (row->what == PASS) pass(&house, SHORT_MS + 5);
     if (row->what == PASS && !row->restarts) {
-      // A process that runs a late call for so long would end if nobody needed it.
+      // If other calls needed it, a process with so late a call would be killed.
       expect_late(&house, &jobs[row->ends[0] ? 0 : 1]);
       pass(&house, TOOK_MS + 500);
     }
@@ -1260,7 +1265,7 @@ static void each_call_of_a_batch_ends_by_itself(void **state) {
   }
 }
 
-// While its calls come back, one after the other, a batch is not given up.
+// A batch whose calls are answered one after the other is not given up.
 static void a_batch_goes_on_while_its_calls_come_back(void **state) {
   (void)state;
   static house_t house;
@@ -1281,7 +1286,7 @@ static void a_batch_goes_on_while_its_calls_come_back(void **state) {
   atomic_store(&ahead_ns, 0);
 }
 
-// A call that ends its process again, alone, is answered for it, and is blamed.
+// A call that ends its process again when it is made alone gets an error and is blamed.
 static void a_call_is_made_again_once(void **state) {
   (void)state;
   static house_t house;
@@ -1297,7 +1302,7 @@ static void a_call_is_made_again_once(void **state) {
   assert_false(child->held[child->first].sent.batched);
   (void)kill(child->process.pid, SIGSEGV);
   expect_batch_end(&house, &jobs[0], FC_CODE_WORKER_CRASHED);
-  // The other has the same body.
+  // The other call has the same body, so it is refused.
   expect_batch_end(&house, &jobs[1], FC_CODE_CALL_QUARANTINED);
   assert_int_equal(host->crashes, 2);
   assert_int_equal(host->health.crashes, 1);
@@ -1305,7 +1310,7 @@ static void a_call_is_made_again_once(void **state) {
   leave(&house);
 }
 
-// Calls wait until a worker has none, and then all that wait are given to it.
+// Calls wait until a worker is free. Then it is given all that wait.
 static void what_waits_is_given_together(void **state) {
   (void)state;
   static const struct {
@@ -1331,7 +1336,7 @@ static void what_waits_is_given_together(void **state) {
       fc_pool_enqueue(&house.pool, &jobs[i]);
     }
     fc_pool_flush(&house.pool);
-    // Calls that never join are given ahead.
+    // Calls that never join are given to the worker before it is free.
     assert_int_equal(hosts->running,
                      row->together ? CALLS : FC_HOST_SLOW_AHEAD);
     while (heard < CALLS) turn(&house);
@@ -1340,7 +1345,7 @@ static void what_waits_is_given_together(void **state) {
       assert_ptr_equal(ended[i].job, &jobs[i]);  // in their order
     }
     assert_int_equal(hosts->running, 0);
-    // The next one has a worker again.
+    // A later call is given to a worker as usual.
     jobs[0] = make_job(&house, row->module, 0, FC_STR("nonsense"), 0);
     fc_pool_enqueue(&house.pool, &jobs[0]);
     heard = 0;
@@ -1350,8 +1355,8 @@ static void what_waits_is_given_together(void **state) {
   }
 }
 
-// It gets no more calls, and another one takes its place; but not so often that loading
-// takes more than a share of the time.
+// A process without memory gets no more calls, and another one replaces it. But that is
+// not done so often that loading would take more than a certain share of the time.
 static void a_process_without_memory_is_replaced(void **state) {
   (void)state;
   static house_t house;
@@ -1379,8 +1384,8 @@ static void a_process_without_memory_is_replaced(void **state) {
   atomic_store(&ahead_ns, 0);
 }
 
-// However many calls are late, one process ends at a time, and no other one before the
-// new one serves.
+// However many calls are late, only one process is ended at a time, and the next one
+// only when its replacement serves.
 static void processes_end_no_faster_than_they_are_replaced(void **state) {
   (void)state;
   static house_t house;
@@ -1419,7 +1424,7 @@ static void processes_end_no_faster_than_they_are_replaced(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Loading that fails for a reason from outside
+// Loading that fails for an outside reason
 
 #define KILLED                                               \
   "while it was loaded its process was killed from outside " \
@@ -1434,7 +1439,7 @@ static void be_slow(bool is) {
   atomic_store(&is_slow, is);
 }
 
-// Waits until nothing is being loaded.
+// Waits until no module is being loaded.
 static void settle(house_t *house) {
   do turn(house);
   while (house->modules.pending);
@@ -1465,8 +1470,8 @@ static void expect_failed(const house_t *house, const char *reason,
   assert_int_equal(atomic_load(&spawns), tries);
 }
 
-// The second try is at once, the third after 100 ms, the fourth after 200, each a fifth
-// more or less.
+// The second try comes at once, the third after 100 ms, the fourth after 200 ms; each
+// delay may be a fifth shorter or longer.
 static void a_module_gets_another_try_by_and_by(void **state) {
   (void)state;
   static const struct {
@@ -1496,7 +1501,7 @@ static void a_module_gets_another_try_by_and_by(void **state) {
     assert_int_equal(fc_generation_state(find(&house)), FC_GENERATION_READY);
     assert_int_equal(house.modules.generations.used, FC_ARRAY_COUNT(kModules));
     expect_answer(&house, find(&house)->index);
-    // A file that is wrong is not tried again.
+    // A module with a faulty file is not tried again.
     assert_int_equal(fc_generation_state(generation_at(&house, UNDEFINED)),
                      FC_GENERATION_FAILED);
     assert_int_equal(house.modules.retry_ns, 0);
@@ -1504,7 +1509,7 @@ static void a_module_gets_another_try_by_and_by(void **state) {
   }
 }
 
-// The module was unloaded while its process was being made.
+// The module is unloaded while its process is being made.
 static void a_try_that_nobody_wants_any_more_is_dropped(void **state) {
   (void)state;
   static house_t house;
@@ -1535,7 +1540,8 @@ static fc_status_t ask(house_t *house, fc_waiter_t *waiter, fc_error_t *err) {
   return FC_OK;
 }
 
-// Each request may have its module tried again, but not sooner than others are.
+// With --load=demand each request may load the module again, but not sooner than the
+// delay of other modules allows.
 static void a_demanded_module_gets_another_try_by_a_request(void **state) {
   (void)state;
   static house_t house;
@@ -1568,7 +1574,7 @@ static void a_demanded_module_gets_another_try_by_a_request(void **state) {
 
 #define ANOTHER_FILE "it says that it has loaded another file"
 
-// A worker process that says it serves, with the digest of another file.
+// A worker process that claims to serve, but with the digest of another file.
 static _Noreturn void load_another_file(void) {
   const uint64_t one = 1;
   fc_ring_t ring;
@@ -1598,8 +1604,8 @@ static void wait_for_end(house_t *house, uint32_t index) {
   while (fc_generations_at(&house->modules.generations, index)) turn(house);
 }
 
-// A call keeps the generation it was routed to. That one answers beside the new
-// one and goes when the call has ended.
+// A call keeps the generation that it was routed to. That generation still answers
+// beside the new one, and ends after the call.
 static void serve_side_by_side(house_t *house) {
   fc_generation_t *old = find(house);
   const uint32_t index = old->index;
@@ -1620,7 +1626,7 @@ static void serve_side_by_side(house_t *house) {
   expect_answer(house, find(house)->index);
 }
 
-// The call is dropped, but a worker may still have it.
+// The call is dropped while a worker may still run it.
 static void replace_under_a_dropped_call(house_t *house) {
   const uint32_t index = find(house)->index;
   fc_job_t job = make_job(house, index, 0, FC_STR("[]"), 0);
@@ -1639,7 +1645,8 @@ static void generations_come_and_go(fc_isolation_mode_t host) {
   for (int i = 0; i < 10; i++) {
     serve_side_by_side(&house);
     replace_under_a_dropped_call(&house);
-    // By now queues, blocks and instances have been made.
+    // By now queues, blocks and instances have been made, so memory must not grow
+    // further.
     if (i == 1) before = usage(&house);
   }
   const usage_t after = usage(&house);
@@ -1650,7 +1657,7 @@ static void generations_come_and_go(fc_isolation_mode_t host) {
   assert_int_equal(atomic_load(&house.memory.live), 0);
 }
 
-// A file that does not load leaves the generation that serves its name alone.
+// If a newer file cannot be loaded, the generation that serves its name stays.
 static void a_failure_keeps_what_serves(void **state) {
   (void)state;
   static house_t house;
@@ -1669,7 +1676,7 @@ static void a_failure_keeps_what_serves(void **state) {
   leave(&house);
 }
 
-// Clients see the reason: no folder is in it.
+// Clients see the error's text, so it must not contain a folder.
 static void a_second_module_of_one_name_is_an_error(void **state) {
   (void)state;
   static house_t house;
@@ -1745,7 +1752,7 @@ static void an_instance_that_is_not_made_fails_its_module(void **state) {
   assert_string_equal(house.error.message, "loading it takes longer than 1 ms");
   // Another thread has replaced the lost one.
   expect_answer(&house, SCALARS);
-  // Once the lost thread is back, the generation can go.
+  // Once the lost thread has returned, the generation can end.
   sem_post(&made);
   house.retired = UINT32_MAX;
   fc_pool_retire(&house.pool, index);
@@ -1754,8 +1761,8 @@ static void an_instance_that_is_not_made_fails_its_module(void **state) {
   leave(&house);
 }
 
-// The time that a trial may take passes while its first instance is made; its calls are
-// made all the same.
+// The time limit of a trial passes while its first instance is still being made. The
+// trial's calls are made all the same.
 static void a_trial_is_timed_from_its_first_worker(void **state) {
   (void)state;
   static house_t house;
@@ -1780,7 +1787,8 @@ static void a_trial_is_timed_from_its_first_worker(void **state) {
   atomic_store(&ahead_ns, 0);
 }
 
-// The loader opens it for threads; meanwhile its policy changes, as by SIGHUP.
+// The loader opens the module for threads. Meanwhile its policy changes, as SIGHUP
+// does.
 static void a_module_is_hosted_as_it_was_opened(void **state) {
   (void)state;
   static house_t house;
@@ -1799,8 +1807,8 @@ static void a_module_is_hosted_as_it_was_opened(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// A steady stream of quick calls: whenever one ends, another one begins. Each ends when
-// the test lets it.
+// A steady stream of quick calls: when one ends, another one begins. Each ends when the
+// test lets it.
 
 #define STREAM 20
 
@@ -1824,7 +1832,7 @@ static void begin_streamed(house_t *house, fc_job_t *job, uint32_t index) {
   fc_pool_enqueue(&house->pool, job);
 }
 
-// However long the test has held it, the call counts as quick.
+// The call counts as quick, however long the test has held it.
 static bool hear_streamed(house_t *house, fc_job_t *job) {
   if (job < stream || job >= stream + STREAM) return false;
   assert_int_equal(job->outcome->status, FC_OK);
@@ -1863,8 +1871,8 @@ static uint32_t add_gated(house_t *house, const char *kind,
   return index;
 }
 
-// One call alone shows that the function is quick. Then there are more than the thread
-// is given at a time.
+// A single call shows that the function is quick. Then more calls are made than the
+// thread is given at a time.
 static void begin_stream(house_t *house, uint32_t index) {
   sem_init(&gate, 0, 0);
   house->hear = hear_streamed;
@@ -1885,8 +1893,8 @@ static void end_stream(house_t *house) {
   house->hear = NULL;
 }
 
-// The first instance of a module, and a call of a function of which nothing is known
-// yet, each beside the stream.
+// What must not wait for the stream to end: the first instance of a module, and a call
+// of a function that was never called before.
 static void quick_calls_keep_nobody_waiting(void **state) {
   (void)state;
   for (int loads = 0; loads < 2; loads++) {
@@ -1917,8 +1925,8 @@ static void quick_calls_keep_nobody_waiting(void **state) {
   }
 }
 
-// A call waits for others until there are enough, for as long as its module says, and only
-// where its deadline allows that.
+// A call waits until there are enough calls to join it, but at most as long as its
+// module says, and only if its deadline allows that.
 static void a_call_waits_for_others_as_long_as_its_module_says(void **state) {
   (void)state;
   enum { DELAY_MS = 300000, LATE_MS = 100 * DELAY_MS };
@@ -1976,8 +1984,8 @@ static void a_call_waits_for_others_as_long_as_its_module_says(void **state) {
   }
 }
 
-// Machine code that goes on past the deadlines of a batch has one thread, whoever of the
-// batch is late.
+// Machine code that runs past the deadlines of a batch costs one thread, whichever call
+// of the batch is late.
 static void a_batch_loses_its_thread_once(void **state) {
   (void)state;
   static house_t house;
@@ -2014,7 +2022,7 @@ static void a_batch_loses_its_thread_once(void **state) {
   atomic_store(&ahead_ns, 0);
 }
 
-// The last turn of a call, and one that fails, cost their caller what they took.
+// The caller is charged for the last turn of a call and for a turn that fails.
 static void a_turn_that_ends_is_paid_for(void **state) {
   (void)state;
   static const fc_isolation_mode_t kKinds[] = {FC_ISOLATION_THREAD,
@@ -2045,15 +2053,16 @@ static void queue_loop(house_t *house, fc_job_t *job) {
       fc_module_find(generation_at(house, SCALARS)->module, FC_STR("s_i32"));
   *job = make_job(house, SCALARS, (uint32_t)function->index, fc_str(body), 0);
   job->call.parts = 1;
-  // The native dialect's parameters: how many steps one may ask for comes second.
+  // The native dialect has the limit of steps as its second parameter.
   const uint64_t steps = 9999999;
   memcpy(job->call.parameters + sizeof steps, &steps, sizeof steps);
   job->call.deadline_ns = job->limit_ns = fc_clock_ns() + 600000 * MS;
   fc_pool_enqueue(&house->pool, job);
 }
 
-// Whatever becomes of its client and its process, all of a turn's time is paid. Each way
-// has a process of its own: one that was before has a signal left, or is not gone yet.
+// The whole time of a turn is charged, whatever happens to its client and process. Each
+// case gets a new process: the one before may have a pending signal, or may not be gone
+// yet.
 static void a_turn_that_nobody_waits_for_is_paid_for(void **state) {
   (void)state;
   enum { LEAVES, CRASHES, IS_LATE, WAYS, SPENT_MS = 30 };
@@ -2084,7 +2093,7 @@ static void a_thread_turns_for_nobody_and_is_paid_for(void **state) {
   (void)state;
   static house_t house;
   enter(&house, FC_ISOLATION_THREAD, 0);
-  // Until the thread has begun before the client leaves.
+  // Repeats this until the thread has begun the call before its client leaves.
   while (!house.pool.flows.debt_count) {
     fc_job_t job;
     queue_loop(&house, &job);
@@ -2096,7 +2105,7 @@ static void a_thread_turns_for_nobody_and_is_paid_for(void **state) {
   leave(&house);
 }
 
-// Processes that load share the processors.
+// Processes that load at the same time share the processors, so each may take longer.
 static void a_process_may_load_for_longer_where_many_load(void **state) {
   (void)state;
   static const struct {
@@ -2125,7 +2134,7 @@ static void generations_of_processes_come_and_go(void **state) {
 // ---------------------------------------------------------------------------
 // Processes that take long to make
 
-// Ends the process of SCALARS, and waits until the next one is being made.
+// Ends the process of SCALARS and waits until its successor is being made.
 static fc_child_t *end_first(house_t *house) {
   wait_until_idle(house, 0, 0);
   be_slow(true);
@@ -2145,7 +2154,7 @@ static void a_process_that_is_being_made_keeps_nobody_waiting(void **state) {
   enter(&house, FC_ISOLATION_PROCESS, 0);
   (void)end_first(&house);
   assert_false(fc_host_worker(fc_pool_host(&house.pool, SCALARS), 0, &worker));
-  // Calls of another module are answered, and one of this module waits.
+  // Meanwhile calls of another module are answered, and a call of this one waits.
   fc_job_t job = make_job(&house, SCALARS, 0, FC_STR("[]"), FC_CALL_VALIDATE);
   fc_pool_enqueue(&house.pool, &job);
   const fc_function_t *other_function =
@@ -2196,7 +2205,7 @@ static void a_process_may_be_unwanted_before_it_is_there(void **state) {
     if (row->retired) {
       while (house.retired != SCALARS) turn(&house);
     } else if (!row->shutdown) {
-      // Another one takes its place.
+      // Another process takes its place.
       wait_until_idle(&house, 0, 0);
       expect_answer(&house, SCALARS);
     }
@@ -2206,7 +2215,7 @@ static void a_process_may_be_unwanted_before_it_is_there(void **state) {
   }
 }
 
-// Its processes have been told to end, and the server does not wait for them.
+// The generation's processes were told to end; the server does not wait for them.
 static void a_server_may_end_while_a_generation_does(void **state) {
   (void)state;
   static house_t house;
@@ -2219,10 +2228,10 @@ static void a_server_may_end_while_a_generation_does(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Sessions, under kills. A call of the toy adds a number to each byte of its session's
-// value "sum", which it writes in two halves, and answers what they are then. It also
-// writes whose the session is, and looks whether it still is. Some calls do so in TURNS
-// turns.
+// Sessions while processes are killed. Each call of the toy adds a number to every byte of
+// its session's value "sum", one half after the other, and returns what the bytes are
+// then. It also writes the session's owner, and checks that no other owner was there. Some
+// calls do so in TURNS turns.
 
 #define TOY (FC_DIALECTS_MAX - 1)
 #define TOY_SIZE 10000
@@ -2351,8 +2360,8 @@ static void hear_error(unsigned i, const fc_error_t *error) {
     crowd.refused++;
     return;
   }
-  // The function was killed from outside. Had it not begun, another process would have
-  // made the call.
+  // The function was running when the process was killed from outside. If it had not
+  // begun, another process would have made the call.
   assert_int_equal(error->code, FC_CODE_WORKER_OUT_OF_MEMORY);
   assert_false(crowd.each[i].lost);
   crowd.each[i].lost = !crowd.checkpoints;
@@ -2421,8 +2430,8 @@ static void run_crowd(house_t *house, bool kills) {
   }
 }
 
-// Gives the process a socket whose other end is closed, or one that nobody reads. Returns
-// the end to be closed.
+// Gives the process a socket whose other end is closed, or one that nobody reads.
+// Returns the end that must be closed.
 static int spoil_handoff(const fc_child_t *child, bool closed) {
   int ends[2];
   assert_true(fc_handoff_open(ends));
@@ -2452,7 +2461,7 @@ static void begin_crowd(const house_t *house) {
       .nursery = fc_process_hosts_nursery(hosts)};
 }
 
-// Its call is made all the same, by another process.
+// The call is still made, by another process.
 static void a_process_that_takes_no_slab_makes_room(void **state) {
   (void)state;
   for (int closed = 0; closed < 2; closed++) {
@@ -2492,7 +2501,7 @@ static void expect_end(house_t *house, unsigned count, const fc_job_t *job,
   assert_int_equal(find_end(job)->stage, stage);
 }
 
-// A thread is lost in machine code while it writes to its session's values.
+// A thread is lost in machine code while it writes to the values of its session.
 static void a_lost_thread_writes_to_nobody_else(void **state) {
   (void)state;
   static house_t house;
@@ -2510,7 +2519,8 @@ static void a_lost_thread_writes_to_nobody_else(void **state) {
   const fc_job_t *slow = begin_slow_toy(&house, 0, 0, 5000);
   const fc_job_t *next = begin_slow_toy(&house, 0, 1, 0);
   while (sem_trywait(&making)) turn(&house);
-  // Neither client waits longer. The second call was given to the thread, and not begun.
+  // Neither client waits longer. The second call was given to the thread, which has not
+  // begun it.
   const fc_job_t *second = begin_slow_toy(&house, 1, 0, 5000);
   turn(&house);
   assert_int_equal(second->state, FC_JOB_RUNNING);
@@ -2524,7 +2534,8 @@ static void a_lost_thread_writes_to_nobody_else(void **state) {
   expect_end(&house, 3, next, FC_CODE_SESSION_LOST, FC_STAGE_QUEUE);
   expect_end(&house, 4, begin_slow_toy(&house, 0, 1, 0), FC_CODE_SESSION_LOST,
              FC_STAGE_QUEUE);
-  // Until the thread is back all it can write to is there, even if the session has ended.
+  // Until the thread returns, all memory that it can write to must stay, even after the
+  // session has ended.
   assert_int_equal(session->budget, granted);
   assert_true(slab->claim.allowed >= granted);
   assert_false(fc_sessions_weigh(&crowd.all, &index));
@@ -2565,7 +2576,7 @@ static void sessions_hold_what_their_calls_made(void **state) {
                   row->name, crowd.answered, crowd.lost, crowd.refused);
     assert_true(crowd.answered > CROWD_CALLS / 2);
     assert_int_equal(crowd.lost > 0, row->kills);
-    // One page of "who" and three of "sum" for each.
+    // Each session has one page of "who" and three of "sum".
     assert_int_equal(crowd.all.bytes, CROWD * 4 * FC_STORE_PAGE);
     const int slab = dup(crowd.all.slabs->claim.file);
     while (fc_shared_taken(slab) > CROWD * 4 * FC_STORE_PAGE) turn(&house);

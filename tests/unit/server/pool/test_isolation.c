@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which host a module gets by each word of --isolation.
+// Which host a module gets for each value of --isolation.
 #include "pool/isolation.h"
 
 #include "helpers/test.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker allocates counts as in use, from an allowance on, until it is released.
+// Memory that a worker allocates beyond an allowance counts as used until it is
+// released.
 #include "pool/meter.h"
 
 #include "helpers/test.h"

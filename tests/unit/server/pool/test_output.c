@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker prints, through a pipe into a log that is another pipe: which
-// lines come out, how many, what is kept of the last one, and how much is read.
+// What a worker prints goes through a pipe into a log, which is another pipe: which
+// lines are logged, how many, what is kept of the last one, and how much is read.
 #include "pool/output.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void enter(house_t *house) {
   house->rate = (fc_output_rate_t){0};
 }
 
-// Reads once, and logs what there is.
+// Reads once, and logs the complete lines.
 static bool read_said(house_t *house) {
   const bool more = fc_output_read(&house->output, house->said[0], &house->rate,
                                    &house->due_ns);
@@ -66,8 +66,8 @@ static void say(house_t *house, const char *text) {
   assert_int_equal(write(house->said[1], text, (size_t)size), size);
 }
 
-// What has been logged: texts of lines, each ended by '|', and how many lines
-// there are of each kind.
+// The log: the texts of its lines, each ended by '|', and the number of lines of each
+// kind.
 typedef struct logged_t {
   char texts[1 << 16];
   unsigned lines;
@@ -117,7 +117,7 @@ static void lines_are_what_newlines_end(void **state) {
       {"in pieces", {"o", "ne\ntw", "o\n"}, "one|two|", "one|two|", "two"},
       {"without an end", {"one\ntw", "o"}, "one|", "one|two|", "two"},
       {"empty lines", {"\n\n", "one\n\n\n"}, "one|", "one|", "one"},
-      // test_log.c has more of the log's escapes.
+      // More escapes of the log are tested in test_log.c.
       {"bytes of a terminal",
        {"\x1b[1mred\r\x01\n"},
        "\\x1b[1mred\\x0d\\x01|",
@@ -172,7 +172,8 @@ static void a_long_line_is_cut(void **state) {
   }
 }
 
-// The clock goes on, so there may be two seconds' lines, but all are counted.
+// The clock goes on, so the lines of two seconds may be logged. All others must be
+// counted.
 static void too_many_lines_are_counted(void **state) {
   (void)state;
   enum { SAID = 3000 };
@@ -190,7 +191,7 @@ static void too_many_lines_are_counted(void **state) {
   assert_true(logged.lines >= FC_OUTPUT_LINES);
   assert_true(logged.lines <= 5 * FC_OUTPUT_LINES);
   assert_int_equal(logged.lines + logged.dropped, SAID);
-  // The last line is kept, though it was not logged.
+  // The last line is kept although it was not logged.
   assert_int_equal(house.output.last_size, strlen("2999"));
   assert_memory_equal(house.output.last, "2999", 4);
   // The number of dropped lines is logged once.
@@ -200,7 +201,7 @@ static void too_many_lines_are_counted(void **state) {
   leave(&house);
 }
 
-// Two lines, where only one more is allowed in this second.
+// Two lines are printed, but only one more is allowed in this second.
 static void one_line_too_many_is_dropped(void **state) {
   (void)state;
   static house_t house;
@@ -226,7 +227,7 @@ static void the_next_second_has_lines_of_its_own(void **state) {
   static house_t house;
   static logged_t logged;
   enter(&house);
-  // The lines before were printed in a second long ago.
+  // The lines before were printed in another second, long ago.
   house.output.second = 1;
   house.output.lines = FC_OUTPUT_LINES;
   house.output.dropped = 7;
@@ -295,7 +296,7 @@ static void the_end_is_told(void **state) {
   assert_false(read_said(&house));
   finish(&house);
   assert_memory_equal(house.output.last, "bye", 3);
-  // An output that cannot be read has ended as well.
+  // An output that cannot be read counts as ended, too.
   assert_false(fc_output_read(&house.output, -1, &house.rate, &house.due_ns));
   leave(&house);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owners against a plain array of all there are, through many charges and
-// releases in no order.
+// The table of owners, compared with a plain array through many charges and releases in
+// random order.
 #include "pool/owner.h"
 
 #include "helpers/test.h"
@@ -30,7 +30,7 @@ static void each_holds_what_it_was_charged(void **state) {
   for (uint32_t step = 0; step < 100000; step++) {
     random = random * 1664525 + 1013904223;
     uint32_t pick = random >> 8;
-    // In turns, mostly charges until the table of holdings is full, and mostly
+    // Alternates: mostly charges until the array of holdings is full, then mostly
     // releases.
     bool more = step / HOLDINGS % 2 == 0 ? pick % 8 != 0 : pick % 8 == 0;
     if (count == 0 || (more && count < HOLDINGS)) {
@@ -53,8 +53,8 @@ static void each_holds_what_it_was_charged(void **state) {
     fc_owners_release(&owners, holdings[count].index, holdings[count].bytes);
   }
   assert_int_equal(owners.count, 0);
-  // Owners are known only while they hold something, so the table is as large
-  // as the most that did so at one time.
+  // An owner is in the table only while it holds something. So the table's size depends
+  // on how many owners held something at the same time.
   assert_true(owners.capacity <= 512);
   fc_owners_release(&owners, FC_OWNER_NONE, 1);
   fc_owners_deinit(&owners);
@@ -83,7 +83,7 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
     fc_owner_t owner = name(i);
     if (fc_owners_charge(&owners, &owner, 1) == FC_OWNER_NONE) {
       status = fc_fail_memory(err);
-      // The others are unchanged.
+      // The owners before this one are unchanged.
       for (uint32_t k = 0; k < i; k++) {
         owner = name(k);
         assert_int_equal(fc_owners_held(&owners, &owner), 1);
@@ -114,7 +114,7 @@ static void a_count_can_be_handed_on(void **state) {
 
 static void running_out_of_memory_changes_nothing(void **state) {
   (void)state;
-  // Two arrays for 16, 32 and 64 owners.
+  // The allocations: two arrays each for 16, 32 and 64 owners.
   assert_int_equal(fc_test_allocation_sweep(attempt, NULL), 6);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker processes as the loop starts, ends and waits for them. The worker is
-// this program: it says what it was given, or ends as it is told.
+// Worker processes: how the loop starts them, ends them and waits for them. The worker
+// is this program; it prints what it was given, or ends as its parameters say.
 #include "pool/process.h"
 
 #include <fcntl.h>
@@ -59,8 +59,8 @@ static int be_worker(int argc, char **argv) {
 
 // ---------------------------------------------------------------------------
 
-// A file of one byte that children would inherit, with a number above those
-// that they use.
+// A file of one byte that children would inherit. Its number is above those that
+// children use.
 static int make_file(char byte) {
   const int low = memfd_create("test", 0), fd = fcntl(low, F_DUPFD, 100);
   assert_true(low >= 0 && fd >= 100);
@@ -101,7 +101,7 @@ static void spawn(house_t *house) {
   }
 }
 
-// Reads all that the worker prints, until it has ended.
+// Reads everything that the worker prints until it ends.
 static void read_output(const fc_process_t *process, char *text, size_t room) {
   size_t size = 0;
   for (;;) {
@@ -137,8 +137,8 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
        "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"
        "file 8: -\nfile 9: g\n"},
   };
-  // Nothing of this may reach the worker: a descriptor that children would
-  // inherit, a variable, ignored and blocked signals.
+  // None of these may reach the worker: a descriptor that children would inherit, a
+  // variable, ignored and blocked signals.
   const int other = make_file('o');
   assert_int_equal(setenv("SECRET", "token", 1), 0);
   signal(SIGPIPE, SIG_IGN);
@@ -152,7 +152,7 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
     if (!row->sidecar) {
       close(house.start.files.sidecar);
       house.start.files.sidecar = -1;
-      // Another file is in the sidecar's place.
+      // Another file is at the sidecar's number.
       assert_int_equal(dup2(other, FC_PROCESS_SIDECAR), FC_PROCESS_SIDECAR);
     }
     if (row->network) house.start.network = make_file('n');
@@ -204,7 +204,7 @@ static void its_end_is_told_as_it_was(void **state) {
     assert_true(fc_process_reap(&house.process, true, &end));
     assert_int_equal(end.signal, row->end.signal);
     assert_int_equal(end.code, row->end.code);
-    // It is gone: neither a zombie nor another process with its number.
+    // The process is gone: it is not a zombie, and no other process has its number.
     assert_int_equal(kill(house.process.pid, 0), -1);
     fc_process_kill(&house.process);
     leave(&house);
@@ -231,7 +231,7 @@ static void what_it_has_is_closed_once(void **state) {
   house_t house;
   enter(&house, "exit 0");
   spawn(&house);
-  // None of these may block the loop or be inherited by programs it starts.
+  // None of these may block the loop, or be inherited by programs that it starts.
   const int files[] = {house.process.bell, house.process.output,
                        house.process.pidfd, house.process.handoff};
   for (size_t i = 0; i < FC_ARRAY_COUNT(files); i++) {
@@ -270,7 +270,7 @@ static void what_cannot_be_started_leaves_nothing(void **state) {
   leave(&house);
 }
 
-// Each descriptor that starting a process needs is missing once.
+// Starting a process needs several descriptors. The limit makes each of them fail once.
 static void without_descriptors_nothing_is_left_either(void **state) {
   (void)state;
   struct rlimit limit, less;

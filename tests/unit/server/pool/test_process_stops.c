@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is logged of the bits that a worker sets for stopped system calls. The test is the
-// worker, and sets any.
+// What is logged when a worker sets bits for system calls that were stopped. The test
+// plays the worker, and sets any bits.
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -59,7 +59,8 @@ static void set_all(house_t *house) {
   for (uint32_t i = 0; i < FC_JAIL_CALL_NUMBERS; i++) set(house, i);
 }
 
-// Looks, and returns how many lines are new. *out_text: all lines there are.
+// Reads the bits; returns how many lines were logged. *out_text gets all lines of the
+// log.
 static unsigned look(house_t *house, char out_text[8192]) {
   const off_t before = lseek(house->file, 0, SEEK_END);
   fc_child_read_stops(&house->child);
@@ -81,7 +82,7 @@ static void what_a_worker_sets_is_bounded(void **state) {
   assert_int_equal(look(&house, text), FC_LIMIT_STOPS + 1);
   assert_non_null(strstr(text, "\"more\":"));
   assert_int_equal(look(&house, text), 0);
-  // Another process of the module says the same.
+  // A second process of the module sets the same bits.
   fc_ring_head_t *head = house.child.ring.head;
   head->stops = (fc_jail_stops_t){0};
   assert_int_equal(look(&house, text), 0);
@@ -107,7 +108,7 @@ static void each_is_said_once_as_the_workers_word(void **state) {
   leave(&house);
 }
 
-// A number that no filter in force refuses is a lie.
+// A bit for a call that no filter in force refuses is a lie.
 static void what_the_filter_allows_is_not_logged(void **state) {
   (void)state;
   static const struct {
@@ -147,7 +148,7 @@ static void what_the_filter_allows_is_not_logged(void **state) {
   }
 }
 
-// It is looked at before the loop has learnt that the module is loaded.
+// The bit is seen before the loop has learnt that the module is loaded.
 static void a_call_of_a_thread_is_said_when_the_process_serves(void **state) {
   (void)state;
   static house_t house;

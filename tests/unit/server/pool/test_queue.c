@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both ways a slot changes hands, with several threads on the other side: every
-// slot arrives once, in order per pusher, and nobody sleeps through it.
+// Both hand-overs of slots, with several threads on the other side: each slot arrives
+// once, in the order of its pusher, and no thread sleeps while there is a slot.
 #include "pool/queue.h"
 
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void ready_slots_come_out_in_order(void **state) {
   assert_int_equal(fc_ready_take(&ready, slots, &spin), 3);
   fc_ready_submit(&ready, slots, 1, 1, 1);
   fc_ready_stop(&ready);
-  // Slots that were submitted before the stop are still handed out.
+  // Slots that were submitted before the stop are still given out.
   assert_int_equal(fc_ready_take(&ready, slots, &spin), 1);
   assert_int_equal(fc_ready_take(&ready, slots, &spin), FC_SLOT_NONE);
   fc_ready_deinit(&ready);
@@ -52,13 +52,13 @@ static void done_slots_come_out_oldest_first(void **state) {
   assert_int_equal(slot, 2);
   assert_int_equal(slots[2].next, 0);
   assert_int_equal(slots[0].next, FC_SLOT_NONE);
-  // Taken without having been woken: the wake-up is still outstanding.
+  // A slot was taken before the wake-up came, so that wake-up is still outstanding.
   assert_false(fc_done_push(&done, slots, 1));
   assert_int_equal(fc_done_take(&done, slots, true), 1);
   assert_true(fc_done_push(&done, slots, 3));
 }
 
-// Workers echo what they take; a bell counts as the loop's wake-up would.
+// The workers return the slots that they take. A bell counts the wake-ups of the loop.
 typedef struct house_t {
   fc_slot_t slots[SLOTS];
   fc_ready_t ready;
@@ -119,7 +119,8 @@ static void pass_through(uint32_t spin_ns) {
     if (count) {
       fc_ready_submit(&house.ready, house.slots, first, last, count);
     }
-    // As the loop does: look, and if there is nothing, wait for the bell.
+    // Does what the loop does: looks for a slot and, if there is none, waits for the
+    // bell.
     uint32_t slot = fc_done_take(&house.done, house.slots, false);
     if (slot == FC_SLOT_NONE) {
       pthread_mutex_lock(&house.lock);
@@ -155,7 +156,8 @@ static void no_slot_is_lost_or_seen_twice(void **state) {
   }
 }
 
-// A thread that looks is not woken. One that looks in vain does so less often.
+// A thread that is looking for slots is not woken. If it finds none, it looks less
+// often.
 static void looking_is_adaptive(void **state) {
   (void)state;
   fc_spin_t spin = {.ns = 1};
@@ -188,7 +190,7 @@ static void wait_until_idle(fc_ready_t *ready, uint32_t count) {
   }
 }
 
-// A woken thread takes one slot here, so every slot must wake one.
+// Here each woken thread takes one slot, so every slot must wake a thread.
 static void a_batch_wakes_as_many_as_it_has_slots(void **state) {
   (void)state;
   static fc_slot_t slots[THREADS];
@@ -216,8 +218,8 @@ static void a_batch_wakes_as_many_as_it_has_slots(void **state) {
   fc_ready_deinit(&ready);
 }
 
-// The kernel may keep a looking thread from running, and it can take only one
-// slot.
+// The kernel may keep a looking thread from running, and it can take only one slot. So
+// two slots must wake another thread.
 static void one_who_looks_is_not_left_with_two(void **state) {
   (void)state;
   static fc_slot_t slots[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which calls are guarded. What workers do with slots is tested in test_hosts.c.
+// Which calls get guarded memory. test_hosts.c tests what workers do with slots.
 #include "pool/region.h"
 
 #include "helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring of a worker process, both sides in one test: calls go through with
-// either side asleep or awake, and nothing a worker could write is believed.
+// The ring of a worker process; both sides are in this test. Calls get through
+// whichever side is asleep or awake, and nothing is believed that a worker could write.
 #include "pool/ring.h"
 
 #include <poll.h>
@@ -47,7 +47,7 @@ static void put(pair_t *pair, uint32_t slot, const char *body) {
   fc_ring_notify(&pair->loop);
 }
 
-// Answers as a worker does: with the body that came.
+// Answers as a worker would, with the body that came.
 static void answer(pair_t *pair, uint32_t index) {
   fc_slot_t *slot = &pair->worker.head->slots[index].slot;
   const uint8_t *body = fc_ring_body(&pair->worker, index).data;
@@ -75,7 +75,7 @@ static void a_ring_is_sealed_and_has_one_layout(void **state) {
     fc_span_t result = fc_ring_answer(&pair.loop, i);
     assert_true(body.size >= BODY + FC_BLOCK_TAIL);
     assert_int_equal(result.size, FC_LIMIT_HEAD + RESULT + FC_BLOCK_TAIL);
-    // All areas are inside the memory and apart from each other.
+    // All areas lie inside the memory, and none overlaps another.
     memset(body.data, (int)i + 1, body.size);
     memset(result.data, (int)i + 101, result.size);
   }
@@ -88,7 +88,7 @@ static void a_ring_is_sealed_and_has_one_layout(void **state) {
     assert_int_equal(result.data[result.size - 1], i + 101);
     assert_int_equal(fc_ring_state(&pair.loop, i), FC_RING_FREE);
   }
-  // A worker refuses a layout that differs from the one it computes.
+  // A worker refuses a layout that is not the one it computes itself.
   fc_ring_t other;
   fc_error_t error;
   pair.loop.head->setup.body_size = 1 << 20;
@@ -108,8 +108,8 @@ static void what_is_touched_is_counted_until_it_is_given_back(void **state) {
   fc_error_t error;
   assert_int_equal(fc_ring_create(&setup, &loop, &error), FC_OK);
   assert_int_equal(fc_ring_open(dup(loop.fd), &worker, &error), FC_OK);
-  // The ring's own head is counted, too. Its pages are counted as they are
-  // touched, so 64 KiB may be added.
+  // The ring's own head counts, too. Its pages count once they are touched, so 64 KiB
+  // may be added.
   const uint64_t head = fc_ring_taken(&loop) + (64 << 10);
   assert_true(head <= 128 << 10);
   for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
@@ -123,7 +123,7 @@ static void what_is_touched_is_counted_until_it_is_given_back(void **state) {
     scrub(&loop, fc_ring_answer(&loop, i), answer.size);
     assert_true(fc_ring_taken(&loop) <= head);
   }
-  // Neither what an idle ring keeps nor one full slot is suspicious.
+  // Neither the memory that an idle ring keeps nor one full slot is suspicious.
   for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
     memset(fc_ring_body(&worker, i).data, 1, 256 << 10);
     memset(fc_ring_answer(&worker, i).data, 1, 256 << 10);
@@ -139,7 +139,7 @@ static void a_call_goes_through_as_it_is(void **state) {
   (void)state;
   pair_t pair;
   open_pair(&pair, 0);
-  // What the call before may have left: nothing of it may matter.
+  // Whatever the previous call may have left must not matter.
   fc_slot_t *slot = &pair.worker.head->slots[0].slot;
   fc_span_t area = fc_ring_body(&pair.worker, 0);
   memset(area.data, 0xFF, area.size);
@@ -155,7 +155,8 @@ static void a_call_goes_through_as_it_is(void **state) {
   assert_int_equal(slot->call.deadline_ns, 99);
   assert_int_equal(slot->call.body.block, FC_RING_BODY_BLOCK(0));
   assert_int_equal(slot->call.body.size, 5);
-  // The decoder may look behind the body.
+  // The decoder may read up to FC_BLOCK_TAIL bytes past the body, so these must be
+  // zero.
   const uint8_t *body = fc_ring_body(&pair.worker, 0).data;
   assert_int_equal(body[5], 0);
   assert_int_equal(body[5 + FC_BLOCK_TAIL - 1], 0);
@@ -174,7 +175,7 @@ static void a_call_goes_through_as_it_is(void **state) {
   close_pair(&pair);
 }
 
-// A batch that begins near the end of the ring, and a call behind it.
+// A batch that begins near the end of the ring and wraps, followed by a single call.
 static void a_batch_is_taken_whole(void **state) {
   (void)state;
   enum { FIRST = FC_RING_SLOTS - 2, CALLS = 3 };
@@ -195,7 +196,7 @@ static void a_batch_is_taken_whole(void **state) {
     assert_int_equal(fc_ring_state(&pair.loop, (FIRST + i) % FC_RING_SLOTS),
                      i < CALLS ? FC_RING_BUSY : FC_RING_READY);
   }
-  // One by itself has no mates, whether it was held or not.
+  // A single call has no mates, whether it was held or not.
   const uint32_t last = fc_ring_take(&pair.worker);
   assert_int_equal(fc_ring_take_mates(&pair.worker, last), 0);
   pair.loop.holds = true;
@@ -216,14 +217,14 @@ static void a_loop_that_waits_is_woken_once(void **state) {
     assert_int_equal(fc_ring_take(&pair.worker), i);
     assert_int_equal(fc_ring_done(&pair.worker, i), i == 0);
   }
-  // The answer was there before the loop went to sleep.
+  // The answer was there before the loop went to sleep, so it must not sleep.
   fc_ring_wake(&pair.loop);
   assert_false(fc_ring_sleep(&pair.loop, 0, 3));
   close_pair(&pair);
 }
 
 // ---------------------------------------------------------------------------
-// Many calls, both sides sleeping whenever they may
+// Many calls, where both sides sleep whenever they may
 
 #define CALLS 30000
 
@@ -278,7 +279,7 @@ static void no_call_is_slept_through(void **state) {
       fc_ring_notify(&pair.loop);
       if (count && fc_ring_sleep(&pair.loop, first, count)) {
         uint64_t rung;
-        // A lost wake-up would hang here.
+        // If a wake-up were lost, this would wait for ever.
         assert_int_equal(eventfd_read(pair.bell, &rung), 0);
       }
       fc_ring_wake(&pair.loop);
@@ -290,7 +291,7 @@ static void no_call_is_slept_through(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Lies
+// Lies of a worker
 
 typedef enum lie_t {
   LIE_NONE,
@@ -512,13 +513,14 @@ static void lies_are_refused(void **state) {
       assert_int_equal(error.code, FC_CODE_WORKER_CRASHED);
       assert_non_null(strstr(error.message, row->says));
     }
-    // What was read out of an answer, be it a lie, is within its bounds.
+    // Values that were read from an answer are within their bounds, even if it is a
+    // lie.
     assert_in_range(out.name_size, 0, sizeof out.name);
     close_pair(&pair);
   }
 }
 
-// The second piece of an answer, in the file that the loop has lent.
+// The second piece of an answer may be in the file that the loop has lent.
 static void an_answer_may_go_on_in_a_file(void **state) {
   (void)state;
   enum { MOST = FC_RING_FIRST - FC_LIMIT_HEAD, ALL = 1 << 20 };
@@ -612,8 +614,8 @@ static void an_answer_may_go_on_in_a_file(void **state) {
   }
 }
 
-// The last piece of an answer, in the file of the body. The body has the bytes 100 to 599
-// of the file on shelf 2.
+// The last piece of an answer may be in the body's file. The body is the bytes 100 to
+// 599 of the file on shelf 2.
 static void an_answer_may_end_in_the_body(void **state) {
   (void)state;
   enum { ALL = 1 << 20 };
@@ -743,7 +745,7 @@ static void an_answer_may_end_in_the_body(void **state) {
                            .body_size = 500};
     fc_outcome_t out;
     fc_ring_sizes_t sizes;
-    // A call in parts may have its carry where the body was: no part of it is sent.
+    // A call in parts may have its carry where the body was, so no piece may lie there.
     call.parts = true;
     if (row->in_file && row->count > 1) {
       assert_false(fc_ring_read(&ring, 0, &call, &out, &sizes, &error));
@@ -760,8 +762,8 @@ static void an_answer_may_end_in_the_body(void **state) {
   }
 }
 
-// What a turn says that it has left lies within the area for the body of its slot, and
-// only calls in parts have any.
+// What a turn keeps for the next turn must lie in its slot's area for the body. Only
+// calls in parts may keep anything.
 static void what_a_turn_leaves_is_checked(void **state) {
   (void)state;
   static const struct {
@@ -801,7 +803,7 @@ static void what_a_turn_leaves_is_checked(void **state) {
         .awaited = true, .parts = row->parts, .steps = 5};
     fc_outcome_t out;
     fc_ring_sizes_t sizes;
-    // Steps that it began with cannot be undone, and a turn makes one at least.
+    // The steps before this turn cannot be undone, and a turn makes at least one.
     assert_int_equal(fc_ring_steps(&ring, 0, &call), 5);
     if (row->parts && row->more) {
       assert_false(fc_ring_read(&ring, 0, &call, &out, &sizes, &error));
@@ -818,7 +820,9 @@ static void what_a_turn_leaves_is_checked(void **state) {
   }
 }
 
-// A call that was cancelled, is late, or says so itself has not lied.
+// The loop believes "cancelled" and "the deadline passed" only if it no longer waits
+// for the call, if the deadline has passed, or if the module itself may have cancelled:
+// then the cancel word is not set.
 static void ends_from_outside_are_believed_if_they_can_be(void **state) {
   (void)state;
   const uint64_t late_ns = 1, early_ns = UINT64_MAX;
@@ -913,7 +917,7 @@ static void a_first_word_may_be_anything(void **state) {
   assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_LOADING);
   atomic_store(&head->phase, 77);
   assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_LOADING);
-  // FAILED, with an error that is none.
+  // The phase is FAILED, but the error is invalid.
   atomic_store(&head->phase, FC_RING_FAILED);
   assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_FAILED);
   assert_int_equal(error.code, FC_CODE_MODULE_LOAD);

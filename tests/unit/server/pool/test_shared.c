@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that two processes share, and the blocks that lie in it.
+// Memory that two processes share, and blocks that lie in it.
 #include "pool/shared.h"
 
 #include <fcntl.h>
@@ -19,14 +19,14 @@
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 
-// Blocks whose file this process has mapped.
+// The number of blocks whose file is mapped in this process.
 static unsigned mapped_files(void) {
   char line[512];
   unsigned count = 0;
   FILE *maps = fopen("/proc/self/maps", "r");
   assert_non_null(maps);
   while (fgets(line, sizeof line, maps)) {
-    // A mapping may have two lines, of which one begins where the file does.
+    // A mapping may be listed in two lines; only one of them begins at offset 0.
     count += strstr(line, " 00000000 ") && strstr(line, "memfd:farcall-block");
   }
   fclose(maps);
@@ -53,8 +53,8 @@ static void its_size_is_sealed(void **state) {
   close(fd);
 }
 
-// However many bytes are given back at a time, those behind the used ones keep
-// their contents.
+// However many bytes are given back at a time, the bytes after the used ones keep their
+// contents.
 static void what_is_given_back_is_what_was_used(void **state) {
   (void)state;
   static const struct {
@@ -165,7 +165,7 @@ static void large_blocks_lie_in_files(void **state) {
   }
 }
 
-// The length of the body is not known, so its block grows, at last into a file.
+// The body's length is not known, so its block grows, and is finally moved into a file.
 static void a_block_grows_into_a_file(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(64 * MIB);
@@ -188,8 +188,8 @@ static void a_block_grows_into_a_file(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// A file is given back in steps, and with it what a worker wrote where nothing
-// was counted.
+// A file's memory is given back in steps. That includes pages that a worker wrote
+// outside the counted part.
 static void a_file_is_given_back_bit_by_bit(void **state) {
   (void)state;
   const unsigned before = fc_test_open_files();
@@ -207,7 +207,7 @@ static void a_file_is_given_back_bit_by_bit(void **state) {
   }
   release_all(blocks);
   assert_int_equal(fc_shared_taken(theirs), 0);
-  // Nobody is stopped by SIGBUS: the file stays as long as somebody has it.
+  // Writing does not raise SIGBUS: the file stays as long as somebody has it open.
   data[8 * MIB] = 2;
   munmap(data, 16 * MIB);
   close(theirs);
@@ -254,7 +254,7 @@ static void so_many_blocks_lie_in_files(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// Files that are only kept, for others, make room for those that are needed.
+// Files that are only kept for other processes give way to files that are needed.
 static void kept_files_take_no_place(void **state) {
   (void)state;
   const unsigned before = fc_test_open_files();
@@ -275,7 +275,8 @@ static void kept_files_take_no_place(void **state) {
     taken[i] = take(blocks, MIB, MIB);
     assert_true(fc_block_file(blocks, taken[i]) >= 0);
   }
-  // Nothing was unmapped, which takes long: that is for whoever releases them.
+  // Nothing was unmapped yet, because that takes long. It is done when they are
+  // released.
   assert_int_equal(mapped_files(), FC_LIMIT_KEPT_FILES + FC_LIMIT_SHARED_FILES);
   const uint32_t more = take(blocks, MIB, MIB);
   assert_int_equal(fc_block_file(blocks, more), -1);
@@ -307,12 +308,12 @@ static void what_is_lent_counts_once_it_is_adopted(void **state) {
   assert_int_equal(fc_block_adopt(blocks, block, 3 * MIB, &error), FC_OK);
   assert_int_equal(fc_blocks_usage(blocks).taken, 4 * MIB);
   assert_int_equal(fc_block_data(blocks, block)[3 * MIB - 1], 7);
-  // The worker may still change what it wrote.
+  // The worker can still change what it wrote.
   data[0] = 8;
   assert_int_equal(fc_block_data(blocks, block)[0], 8);
   munmap(data, 256 * MIB);
 
-  // There is no room for more: the block is as it was.
+  // There is no room to adopt a second block; this changes nothing.
   uint32_t other = lend(blocks, 256 * MIB);
   assert_int_equal(fc_block_adopt(blocks, other, MIB, &error),
                    FC_RESOURCE_EXHAUSTED);
@@ -333,9 +334,9 @@ static void what_is_lent_counts_once_it_is_adopted(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Files that are used again
+// Files that are reused
 
-// A body of 3 MiB comes and goes.
+// Receives a body of 3 MiB into the block and gives the block back.
 static void use(fc_blocks_t *blocks, uint32_t block, char byte) {
   fc_error_t error;
   assert_int_equal(
@@ -358,7 +359,7 @@ static void the_next_body_finds_file_and_mapping(void **state) {
   const uint8_t *data = fc_block_data(blocks, block);
   for (unsigned i = 0; i < 3; i++) {
     use(blocks, block, 'a');
-    // What is kept counts, and as much as the file has.
+    // A kept file counts with the memory that it really has.
     assert_int_equal(fc_blocks_usage(blocks).taken, 0);
     assert_int_equal(fc_blocks_usage(blocks).kept, fc_shared_taken(file));
     assert_int_equal(fc_blocks_usage(blocks).kept, 3 * MIB);
@@ -370,7 +371,7 @@ static void the_next_body_finds_file_and_mapping(void **state) {
     assert_int_equal(fc_blocks_usage(blocks).taken, MIB);
     assert_int_equal(fc_blocks_usage(blocks).kept, 2 * MIB);
   }
-  // One of another size lies elsewhere.
+  // A body of another size gets another file.
   const uint32_t other = take(blocks, 5 * MIB, 5 * MIB);
   assert_int_not_equal(fc_block_serial(blocks, other), serial);
   fc_block_give(blocks, other);
@@ -385,7 +386,7 @@ static void an_answers_file_stays_mapped(void **state) {
   uint32_t block = lend(blocks, 32 * MIB);
   const uint64_t serial = fc_block_serial(blocks, block);
   const uint8_t *was = NULL;
-  // The size of an answer may vary without a new mapping.
+  // Answers may vary in size without a new mapping.
   for (uint64_t size = 3 * MIB; size < 6 * MIB; size += 256 * KIB) {
     uint8_t *data = map(fc_block_file(blocks, block), 32 * MIB);
     memset(data, (int)(size >> 18), (size_t)size);
@@ -404,7 +405,7 @@ static void an_answers_file_stays_mapped(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// A file goes to nobody who could not see what lies in it.
+// A file is given only to those who may see what is left in it.
 static void nobody_else_is_given_a_file(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(64 * MIB);
@@ -419,7 +420,7 @@ static void nobody_else_is_given_a_file(void **state) {
   for (uint64_t i = 0; i < 4 * MIB; i++) {
     assert_int_equal(fc_block_data(blocks, other)[i], 0);
   }
-  // Nor is a block without an audience in a file, or later in this one.
+  // A block without an audience is not in a file, and is not moved into this one later.
   const uint32_t plain = take_body(blocks, FC_AUDIENCE_NONE);
   assert_int_equal(fc_block_file(blocks, plain), -1);
   fc_block_give(blocks, plain);
@@ -438,8 +439,8 @@ typedef enum leaving_t {
   SPOILED_LATER
 } leaving_t;
 
-// The memory of a file that nobody needs any more goes back, even if a worker still
-// has it.
+// The memory of a file that is no longer needed is given back, even if a worker still
+// has the file open.
 static void memory_of_files_comes_back(void **state) {
   (void)state;
   static const struct {
@@ -497,7 +498,7 @@ static void so_many_files_are_kept(void **state) {
   assert_int_equal(fc_test_open_files(), before + FC_LIMIT_KEPT_FILES);
   assert_int_equal(fc_blocks_usage(blocks).kept, FC_LIMIT_KEPT_FILES * MIB);
   fc_blocks_destroy(blocks);
-  // Nor more bytes than the budget.
+  // The kept files have no more bytes than the budget, either.
   fc_error_t error;
   assert_int_equal(fc_blocks_create(fc_allocator_system(), 256 * MIB, 4 * MIB,
                                     &blocks, &error),
@@ -514,7 +515,7 @@ static void so_many_files_are_kept(void **state) {
   assert_int_equal(fc_test_open_files(), before);
 }
 
-// The address sanitizer reports whoever uses a kept block.
+// The address sanitizer reports any use of a kept block.
 static void a_kept_file_is_forbidden(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(64 * MIB);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker does with calls that it was given together: which of them are computed as
-// one, what is made again, and in which order they go back. The functions are here, and
-// note each call of theirs by its rows; they are no host, nor is this thread.
+// What a worker does with calls that it was given together: which are computed as one,
+// which are made again, and in which order they are returned. The functions are in this
+// file, and note the number of rows of each call. There is no host; this thread is the
+// worker.
 #include "pool/together.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@
 #define CALLS 6
 #define S 1000000000ull
 
-// A row fails that begins with this number, hangs, is alone another than beside others.
+// Numbers that a row may begin with. FAILS: the call fails. HANGS: it hangs. DIFFERS:
+// the row's result alone differs from that beside other rows.
 enum { FAILS = 13, HANGS = 19, DIFFERS = 23 };
 
 static uint64_t now_ns;
@@ -27,7 +29,7 @@ uint64_t __wrap_fc_clock_ns(void);
 uint64_t __wrap_fc_clock_ns(void) { return now_ns; }
 
 // ---------------------------------------------------------------------------
-// A module: f doubles each number of its rows
+// The module: f doubles each number of its rows
 
 static fc_signature_t *signatures[2];
 static fc_module_info_t info = {.signatures = signatures, .count = 2};
@@ -128,7 +130,7 @@ static const fc_backend_t kRows = {.kind = "rows",
                                    .close = close_module};
 
 // ---------------------------------------------------------------------------
-// A worker
+// The worker
 
 static unsigned decoded;  // bodies, in one run
 
@@ -207,8 +209,8 @@ static void leave(desk_t *desk) {
 
 #define ALONE UINT64_MAX
 
-// Gives the worker a call for each of the bodies, `limit_ns` for what it computes together;
-// ALONE: one by one.
+// Gives the worker one call for each body. `limit_ns` is the time for computing calls
+// together; ALONE: they are computed one by one.
 static void run(desk_t *desk, const char *const *bodies, uint64_t limit_ns,
                 bool in_order) {
   fc_mates_t mates = {.in_order = in_order, .done = note_done, .context = desk};
@@ -353,15 +355,15 @@ static void each_call_is_answered_as_it_is_alone(void **state) {
   }
 }
 
-// Of calls that differ each is answered as it is alone, and says so; and so is each row of
-// the calls that come after.
+// If results differ, each call gets the result that it has alone, and its outcome says
+// that they differed. Later calls are then computed row by row.
 static void what_differs_is_told(void **state) {
   (void)state;
   static const char *const kBodies[CALLS] = {"[[23]]", "[[2]]", "[[3,4]]"};
   static const char *const kNext[CALLS] = {"[[23,1,2,3,4]]"};
   static desk_t desk;
   enter(&desk, 1u << 30);
-  // The function of one row is not the cheapest for it.
+  // For a call of one row, the function of one row is not the cheapest.
   least_ns = 100;
   for (int i = 0; i < 12; i++) {
     static const char *const kOne[CALLS] = {"[[1]]"};
@@ -387,7 +389,8 @@ static void what_differs_is_told(void **state) {
   leave(&desk);
 }
 
-// The first ones, then one of FC_TOGETHER_CHECKED, for ever, and each place in turn.
+// The first batches are checked, then one of each FC_TOGETHER_CHECKED, for ever. Each
+// place in a batch gets its turn.
 static void batches_are_looked_at_for_ever(void **state) {
   (void)state;
   static desk_t desk;
@@ -404,7 +407,7 @@ static void batches_are_looked_at_for_ever(void **state) {
   leave(&desk);
 }
 
-// Calls that nobody waits for are not made, and those that the loop has taken back.
+// Calls that nobody waits for are not made, nor those that the loop has taken back.
 static void who_has_left_is_not_computed(void **state) {
   (void)state;
   static desk_t desk;
@@ -442,7 +445,7 @@ static void who_has_left_is_not_computed(void **state) {
   leave(&desk);
 }
 
-// How many of four calls of many rows are answered with so much memory.
+// Returns how many of four calls with many rows are answered with this much memory.
 static unsigned count_answered(desk_t *desk, uint64_t memory,
                                const char *const *bodies, uint64_t limit_ns) {
   unsigned answered = 0;
@@ -457,7 +460,7 @@ static unsigned count_answered(desk_t *desk, uint64_t memory,
   return answered;
 }
 
-// With any memory, all are answered that would be one by one.
+// With any amount of memory, all calls are answered that would be answered one by one.
 static void calls_need_no_more_memory_than_by_themselves(void **state) {
   (void)state;
   enum { ROWS = 8192 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sessions, with workers that are honest (core/state's own half), that are killed, and that
-// lie. What each session should hold is counted beside it.
+// Sessions, with workers that are honest (they use core/state), that are killed, and
+// that lie. The test computes beside them what each session must hold.
 #include "state/session.h"
 
 #include <unistd.h>
@@ -49,7 +49,7 @@ static fc_session_t *make(fc_sessions_t *all, uint8_t owner) {
 }
 
 // ---------------------------------------------------------------------------
-// A toy: each call adds its session's number to every byte of the value "sum".
+// The toy: each call adds its session's number to every byte of the value "sum".
 
 typedef struct toy_t {
   fc_store_t store;
@@ -86,7 +86,8 @@ static void begin(toy_t *toy, fc_session_t *session) {
 
 static void end(fc_session_t *session) { session->claim.held = false; }
 
-// One call to its end. Returns what it answers: the first byte; all must be equal.
+// Makes one whole call. Returns its answer: the first byte, which all others must
+// equal.
 static int call(toy_t *toy, fc_session_t *session, uint8_t number) {
   fc_error_t err;
   begin(toy, session);
@@ -106,7 +107,8 @@ static uint64_t taken(const fc_sessions_t *all) {
   return all->slabs ? fc_shared_taken(all->slabs->claim.file) : 0;
 }
 
-// A call that adds to "sum", and then ends as `outcome` says; NULL: its process crashes.
+// Makes a call that adds to "sum" and then ends as `outcome` says. NULL: its process
+// crashes.
 static void break_off(toy_t *toy, fc_session_t *session,
                       const fc_outcome_t *outcome) {
   fc_error_t err;
@@ -141,7 +143,7 @@ static void sessions_keep_what_their_calls_made(void **state) {
     assert_int_equal(call(&toys[random >> 20 & 1], sessions[i], i + 1),
                      oracle[i]);
   }
-  // Two pages each, wherever they lie.
+  // Each of the four sessions has two pages, wherever they are.
   assert_int_equal(taken(&all), 4 * 2 * FC_STORE_PAGE);
   assert_int_equal(all.bytes, 4 * 2 * FC_STORE_PAGE);
   for (int i = 0; i < 4; i++)
@@ -168,7 +170,7 @@ static void sessions_end_with_their_connection(void **state) {
                      FC_OK);
   }
   fc_session_t *free = make(&all, 1);
-  // The last, the first and one between them end before.
+  // The last session, the first and one between them have ended before.
   fc_session_end(sessions[0], FC_SESSION_END_DELETED);
   fc_session_end(sessions[4], FC_SESSION_END_IDLE);
   fc_session_end(sessions[2], FC_SESSION_END_DELETED);
@@ -185,7 +187,8 @@ static void sessions_end_with_their_connection(void **state) {
   assert_null(other);
 }
 
-// A connection takes some of them along; the rest are found no more, and a look ends them.
+// When a connection ends, some of its sessions end at once. The others can no longer be
+// found, and fc_sessions_look ends them.
 static void many_end_with_their_connection(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -211,7 +214,7 @@ static void many_end_with_their_connection(void **state) {
   fc_sessions_deinit(&all);
 }
 
-// Keeps a value of `size` bytes, as an honest worker does.
+// Keeps a value of `size` bytes, as an honest worker would.
 static void keep(toy_t *toy, const char *name, int64_t size) {
   const fc_value_t value = {
       .kind = FC_VALUE_TENSOR,
@@ -255,7 +258,8 @@ static void a_value_without_bytes_has_no_place(void **state) {
   fc_sessions_deinit(&all);
 }
 
-// Calls of two sessions at the same time: none can give back what it has not used.
+// Two sessions have calls at the same time, so no call can give back the addresses that
+// it has not used.
 static void addresses_last(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -275,15 +279,15 @@ static void addresses_last(void **state) {
       end(sessions[i]);
     }
   }
-  // Each of 2000 calls takes three pages, and may take 8 MB.
+  // Each of 2000 calls uses three pages, though it may use 8 MB.
   assert_true(all.slabs->cursor < 128 * MILLION);
   assert_int_equal(taken(&all), 2 * 2 * FC_STORE_PAGE);
   for (int i = 0; i < 2; i++) fc_store_deinit(&toys[i].store);
   fc_sessions_deinit(&all);
 }
 
-// Two calls of one owner run at the same time, and each was laid what is left: what they
-// leave is within the owner's share all the same.
+// Two calls of one owner run at the same time. Each was granted all of the remaining
+// bytes, but what both keep must still be within the owner's share.
 static void calls_share_what_is_left(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -310,7 +314,8 @@ static void calls_share_what_is_left(void **state) {
     assert_int_equal(all.bytes, 4 * FC_STORE_PAGE);
     assert_int_equal(taken(&all), 4 * FC_STORE_PAGE);
   }
-  // What was there stays, and what takes no more than it has a place.
+  // The refused call has changed nothing, and a call that needs no more memory still
+  // runs.
   assert_null(fc_session_value(sessions[1], FC_STR("v")));
   assert_int_equal(call(&toys[1], sessions[1], 1), 8);
   for (int i = 0; i < 2; i++) fc_store_deinit(&toys[i].store);
@@ -331,12 +336,13 @@ static void new_sessions_get_new_addresses(void **state) {
   assert_ptr_equal(make(&all, 2)->slab, slab);
   slab->cursor += FC_STORE_PAGE;
   assert_ptr_not_equal(make(&all, 2)->slab, slab);
-  // A fork's values lie where they lay.
+  // The values of a fork stay in the slab where they were.
   assert_int_equal(fc_session_fork(old, &wish, 1, &fork, &err), FC_OK);
   assert_ptr_equal(fork->slab, slab);
   assert_int_equal(call(&toy, fork, 4), 7);
   assert_int_equal(call(&toy, old, 1), 4);
-  // Old ones have what is left, and then their values alone.
+  // Old sessions may use what is left of the slab, and after that only their own
+  // values.
   fc_session_t *last = make(&all, 3);
   slab->cursor = FC_STORE_SIZE_MAX - 2 * FC_STORE_PAGE;
   fc_session_reset(old);
@@ -363,14 +369,14 @@ static void a_fork_has_its_own_history(void **state) {
   assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
   assert_int_equal(fc_session_fork(one, &wish, 1, &three, &err), FC_OK);
   assert_int_equal(two->step, 1);
-  // Nothing was copied yet.
+  // Nothing has been copied yet.
   assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
   assert_int_equal(all.bytes, 3 * 2 * FC_STORE_PAGE);
   assert_int_equal(call(&toy, one, 1), 4);
   assert_int_equal(toy.store.copied, SIZE);
   assert_int_equal(call(&toy, two, 5), 8);
   assert_int_equal(call(&toy, one, 1), 5);
-  // The last one that has it writes where it lies.
+  // The last session that has the value writes to it in place.
   assert_int_equal(call(&toy, three, 7), 10);
   assert_int_equal(toy.store.copied, 2 * SIZE);
   assert_int_equal(taken(&all), 3 * 2 * FC_STORE_PAGE);
@@ -406,7 +412,7 @@ static void values_are_removed_by_name(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Calls that fail, workers that are killed
+// Calls that fail, and workers that are killed
 
 static void a_failed_call_leaves_nothing_new(void **state) {
   (void)state;
@@ -459,7 +465,7 @@ static void a_crash_loses_the_session_and_no_other(void **state) {
   assert_int_not_equal(fc_session_fork(one, &wish, 1, &other, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_SESSION_LOST);
   assert_int_equal(call(&toy, two, 1), 4);
-  // It is found, and says so, until its time is over.
+  // The session is found, and reports its loss, until its time is over.
   char id[FC_SESSION_ID_SIZE];
   const fc_owner_t owner = owner_of(1);
   fc_session_print_id(one, id);
@@ -475,7 +481,7 @@ static void a_crash_loses_the_session_and_no_other(void **state) {
   fc_sessions_deinit(&all);
 }
 
-// Describes a value of `size` bytes, and asks for a place for it.
+// Describes a value of `size` bytes and requests a place for it.
 static fc_code_t place(toy_t *toy, const char *name, int64_t size,
                        fc_store_row_t *out_row) {
   const fc_value_t value = {
@@ -489,8 +495,8 @@ static fc_code_t place(toy_t *toy, const char *name, int64_t size,
   return status == FC_OK ? FC_CODE_NONE : err.code;
 }
 
-// What was shared, and is copied or replaced, takes no more than it did. For new values
-// there is no room in a session that is full, whatever its worker says.
+// A shared value that is copied or replaced needs no more bytes than before. But a full
+// session has no room for new values, whatever its worker says.
 static void check_full(fc_sessions_t *all, fc_session_t *one, bool frees) {
   static toy_t toy;
   fc_error_t err;
@@ -502,7 +508,7 @@ static void check_full(fc_sessions_t *all, fc_session_t *one, bool frees) {
                    FC_CODE_TOO_MANY_REQUESTS);
   keep(&toy, "sum", SIZE);
   assert_int_equal(place(&toy, "new", 1, &row), FC_CODE_TOO_MANY_REQUESTS);
-  // Another session that had the value, too, ends meanwhile.
+  // Meanwhile another session that shared the value ends.
   for (uint32_t i = 0; frees && i < all->capacity; i++) {
     if (!all->places[i] || all->places[i] == one) continue;
     fc_session_end(all->places[i], FC_SESSION_END_DELETED);
@@ -531,7 +537,7 @@ static void a_shared_value_is_no_room_for_new_ones(void **state) {
     check_full(&all, one, true);
     assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
     begin(&toy, one);
-    // A worker that keeps something else there instead.
+    // The worker lies: it keeps another value in that place.
     toy.desk.budget = one->budget;
     keep(&toy, "new", SIZE);
     assert_false(one->claim.class_->take(&one->claim, &toy.desk, DONE, &err));
@@ -564,7 +570,7 @@ static void a_checkpointed_session_undoes_what_fails(void **state) {
               i < FC_ARRAY_COUNT(outcomes) ? &outcomes[i] : NULL);
     assert_false(session->lost);
     assert_int_equal(session->step, i + 1);
-    // Neither a torn value nor a page of one stays.
+    // Neither a half-written value nor a page of it is left.
     assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
     assert_int_equal(all.slabs->claim.allowed, 2 * FC_STORE_PAGE);
   }
@@ -594,7 +600,7 @@ static void sessions_of_a_replaced_module_end(void **state) {
   assert_int_equal(fc_session_fork(one, &wish, 8, &two, &err), FC_OK);
   fc_sessions_look(&all, 100, 14);
   assert_int_equal(all.count, 2);
-  // A fork has no more time than its origin had.
+  // A fork has no more time left than its origin.
   fc_sessions_look(&all, 100, 15);
   assert_int_equal(all.count, 0);
   (void)make(&all, 1);
@@ -632,7 +638,7 @@ static void sessions_pass_to_the_next_generation_with_their_slab(void **state) {
   end(two);
   assert_int_equal(call(&toy, one, 1), 2);
   assert_int_equal(call(&toy, two, 1), 6);
-  // Workers of the new generation need one slab for all of its sessions.
+  // All sessions of the new generation use one slab, so its workers need only that one.
   assert_int_equal(fc_session_create(&all, &wish, 1, &later, &err), FC_OK);
   assert_ptr_equal(later->slab, one->slab);
   assert_int_equal(later->slab->index, 9);
@@ -740,7 +746,7 @@ static void twice(fc_store_desk_t *d) {
   d->count = 3;
 }
 
-// The session has "old", and the call makes "sum": row 1.
+// The session has the value "old" (row 0), and the call makes "sum" (row 1).
 static const lie_row_t kLies[] = {
     {"fewer rows", fewer},
     {"too many rows", too_many},
@@ -831,10 +837,10 @@ static void a_worker_that_takes_more_spoils_the_slab(void **state) {
                             (1ll << 40) + i * (int64_t)sizeof bytes),
                      sizeof bytes);
   }
-  // What the call was granted, it may take.
+  // The call may use what it was granted.
   const uint64_t budget = one->budget;
   assert_true(budget < 16 * MILLION);
-  // Not even while the nursery is at work on it.
+  // The slab is not weighed while the nursery works on it.
   all.slabs->ordered = true;
   assert_true(fc_sessions_weigh(&all, &index));
   assert_int_equal(index, 5);
@@ -856,7 +862,7 @@ static void a_worker_that_takes_more_spoils_the_slab(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Names, shares, steps
+// Names, shares and steps
 
 static void only_its_owner_finds_a_session(void **state) {
   (void)state;
@@ -894,8 +900,8 @@ static void only_its_owner_finds_a_session(void **state) {
   assert_int_equal(let_go_count, 2);
 }
 
-// A sequence that begins again while a call of the one before runs is another session of the
-// same id; whoever asks finds the new one, also when the table has grown.
+// If a sequence begins again while a call of the old one runs, the new one is another
+// session with the same id. A search finds the new one, also after the table has grown.
 static void a_sequence_is_found_by_its_name(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -905,7 +911,7 @@ static void a_sequence_is_found_by_its_name(void **state) {
   fc_session_t *sessions[12], *found;
   fc_error_t err;
   for (uint32_t i = 0; i < 12; i++) {
-    // "a" and "bab" are not "ab" and "ab".
+    // The module "a" with the name "bab" must differ from the module "ab" with "ab".
     const fc_str_t module = i < 6 ? FC_STR("a") : FC_STR("ab");
     assert_int_equal(fc_session_id_of(&all, &owners[i & 1], module,
                                       names[i / 2 % 3], ids[i], &err),
@@ -1024,8 +1030,8 @@ static fc_status_t live(fc_sessions_t *all, toy_t *toy, fc_error_t *err) {
   return FC_OK;
 }
 
-// A call of a checkpointed session that writes 7 and keeps a value, and for which there may
-// be no memory: then nothing of it stays.
+// A call of a checkpointed session writes 7 and keeps a value. There may be no memory
+// for that; then nothing of it may be left.
 static fc_status_t live_on(fc_sessions_t *all, toy_t *toy, fc_error_t *err) {
   fc_session_wish_t wish = wish_of(1, 7);
   fc_session_t *session;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A descriptor that the loop has closed may be another thread's the next moment. Under the
-// thread sanitizer this was reported as a race: tests/sanitize/libuv_close.c.
+// When the loop has closed a descriptor, another thread may get its number at once. The
+// thread sanitizer reported this as a race: tests/sanitize/libuv_close.c.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 
 static atomic_int freed;  // the number that the loop has closed, 0: not yet
 
-// Relaxed: the sanitizer must not learn from the test that one comes after the other.
+// The load is relaxed: it must not tell the sanitizer that one event follows the other.
 static void *take_and_close(void *null) {
   int number = 0;
   while (!(number = atomic_load_explicit(&freed, memory_order_relaxed)))

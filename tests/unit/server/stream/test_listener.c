@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accepting: every connection is reported, also after the descriptors of the
-// process have run out.
+// Accepting connections: every one is reported, even after the process has run out of
+// descriptors.
 #include "stream/listener.h"
 
 #include <dirent.h>
@@ -88,7 +88,8 @@ static unsigned count_descriptors(void) {
   return count;
 }
 
-// Asks a client that is silent whether it is there still.
+// True if the socket has keep-alive: silent clients are asked whether they are still
+// there.
 static bool is_looked_after(int socket) {
   int on = 0;
   socklen_t size = sizeof on;
@@ -129,7 +130,7 @@ static void without_descriptors_connections_wait(void **state) {
   connect_client(&server, client);
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
   assert_int_equal(server.error, EMFILE);
-  // The listener tries again, in vain, but not without a pause.
+  // The listener tries again in vain, but it pauses between the tries.
   server.error = 0;
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
   assert_int_equal(server.accepted, 0);
@@ -209,7 +210,7 @@ static bool file_is_there(void) {
   return access(unix_address().sun_path, F_OK) == 0;
 }
 
-// Leaves a file as a server does that is killed.
+// Leaves a socket file behind, as a server does that is killed.
 static void leave_socket(void) {
   const struct sockaddr_un address = unix_address();
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -250,8 +251,7 @@ static void another_one_is_left_alone(void **state) {
   begin_unix(&other);
   assert_int_equal(listen_unix(&server), 0);
   assert_int_equal(listen_unix(&other), UV_EADDRINUSE);
-  // Another server has put a socket of its own in the file's place: it must
-  // stay.
+  // Another server has replaced the file by its own socket: that must stay.
   unlink(unix_address().sun_path);
   assert_int_equal(listen_unix(&other), 0);
   stop(&server);

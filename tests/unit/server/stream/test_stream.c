@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contract of stream.h, for each class: bytes both ways, each end of a stream, and a
-// closed one that tells nothing more.
+// The contract of stream.h, for each class: bytes in both directions, each way in which
+// a stream ends, and that a closed stream reports nothing more.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -70,7 +70,7 @@ static void on_closed(void *context) {
 static const fc_stream_events_t kEvents = {room, on_read, on_ended, on_written,
                                            on_closed};
 
-// A connected pair of sockets.
+// Makes a connected pair of sockets.
 static void make_pair(bool local, int out_sockets[2]) {
   if (local) {
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, out_sockets), 0);
@@ -100,7 +100,7 @@ static void on_failed(void *context, const fc_peer_t *address,
   fail_msg("failure %d: %s", (int)why, text);
 }
 
-// Its handshake is over when this returns.
+// Opens a TLS stream. When this returns, the handshake is over.
 static void open_tls(user_t *user, const fc_socket_source_t *socket) {
   char name[] = "/tmp/farcall-stream-XXXXXX";
   fc_error_t error;
@@ -197,7 +197,7 @@ static void bytes_go_both_ways(void **state) {
   fc_test_row(NULL);
 }
 
-// A client that always has more to send.
+// A client that never stops sending.
 typedef struct flood_t {
   int client;
   size_t size;  // bytes that were read
@@ -240,7 +240,7 @@ static void a_turn_is_not_one_clients_alone(void **state) {
   fc_test_row(NULL);
 }
 
-// A body of which the stream is told how much is still to come.
+// A body of known length: the stream is told how many bytes are still to come.
 typedef struct known_t {
   fc_stream_t *stream;
   uint64_t left;
@@ -253,7 +253,7 @@ static void known_read(void *context, fc_str_t bytes) {
   known->stream->class->expect(known->stream, known->left);
 }
 
-// Bytes that are known to come are reported in large parts, and all of them are.
+// Bytes that are announced are reported in large parts, and none is lost.
 static void known_bytes_come_in_large_parts(void **state) {
   (void)state;
   enum { SIZE = 3 * FC_LIMIT_READ_BODY, STEP = 16 << 10 };
@@ -276,7 +276,8 @@ static void known_bytes_come_in_large_parts(void **state) {
     if (more > 0) sent += (size_t)more;
     uv_run(&user.loop, UV_RUN_NOWAIT);
     turns += known.left < before;
-    // What waits is counted; what has just been sent may come a moment later.
+    // The bytes that wait are counted. Bytes that were just sent may arrive a moment
+    // later.
     assert_true(class->unread(user.stream) + SIZE - known.left <= sent);
     if (known.left == SIZE && sent == STEP) {
       while (class->unread(user.stream) < STEP) continue;
@@ -285,11 +286,11 @@ static void known_bytes_come_in_large_parts(void **state) {
     }
   }
   assert_in_range(turns, 1, SIZE / STEP / 2);
-  // What comes next is reported as it comes.
+  // The next bytes are reported as they arrive.
   known.left = 1;
   assert_int_equal(send(user.client, "x", 1, 0), 1);
   while (known.left) uv_run(&user.loop, UV_RUN_ONCE);
-  // So is what has come when nothing is known any more.
+  // The same holds for bytes that have arrived when no more are announced.
   class->expect(user.stream, SIZE);
   known.left = 2;
   assert_int_equal(send(user.client, "yz", 2, 0), 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The key that encrypts tickets, and how long it is used.
+// The key that encrypts session tickets, and how long it is used.
 #include "helpers/test.h"
 #include "stream/tls.h"
 #if FARCALL_TLS
@@ -9,8 +9,8 @@
 
 #define HOUR_MS 3600000u
 
-// Makes a file with a certificate and its key. `name` ends in XXXXXX, which becomes the
-// rest of the file's name (mkstemp).
+// Makes a file with a certificate and its key. `name` ends in XXXXXX, which is replaced
+// (mkstemp).
 static void make_file(char *name) {
   const int file = mkstemp(name);
   assert_true(file >= 0);
@@ -18,7 +18,7 @@ static void make_file(char *name) {
   secure_make_file(name);
 }
 
-// Puts what is in file `more` behind what is in `name`.
+// Appends the contents of file `more` to file `name`.
 static void append(const char *name, const char *more) {
   char text[8192];
   FILE *from = fopen(more, "r"), *to = fopen(name, "a");
@@ -45,8 +45,8 @@ static fc_tls_keys_t *open_keys(bool client_ca) {
   return keys;
 }
 
-// One connection in memory. Returns whether it resumes *session, which becomes that of
-// a ticket it was given.
+// Makes a connection in memory. Returns whether it resumed *session, which is replaced
+// by the session of the new ticket.
 static bool connects(SSL_CTX *client, const fc_tls_keys_t *keys,
                      SSL_SESSION **session) {
   SSL *one = SSL_new(client), *other = SSL_new(keys->context);
@@ -64,7 +64,7 @@ static bool connects(SSL_CTX *client, const fc_tls_keys_t *keys,
     done &= SSL_do_handshake(other) == 1;
   }
   assert_true(done);
-  // Tickets of TLS 1.3 come before the first byte.
+  // TLS 1.3 sends tickets before the first byte.
   assert_int_equal(SSL_write(other, &byte, 1), 1);
   assert_int_equal(SSL_read(one, &byte, 1), 1);
   const bool resumed = SSL_session_reused(other) == 1;
@@ -135,7 +135,8 @@ static void all_else_stays(void **state) {
   fc_tls_keys_close(keys);
 }
 
-// Its connections have no tickets, and its rules for clients are read from files.
+// With client certificates, connections have no tickets, and the rules for clients are
+// read from files.
 static void with_an_authority_of_clients_nothing_is_renewed(void **state) {
   (void)state;
   fc_tls_keys_t *keys = open_keys(true);

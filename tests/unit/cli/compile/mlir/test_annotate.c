@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes that functions get, in texts as mlir-opt prints them.
+// Which attributes functions get, in text as mlir-opt prints it.
 #include "helpers/arena.h"
 
 #include <stdio.h>
@@ -133,7 +133,7 @@ static void every_prefix_is_survived(void **state) {
       "\"f\"}> ({\n    \"func.return\"() : () -> ()\n  }) : () -> ()\n"
       "}) : () -> ()\n";
   for (size_t size = 0; size < sizeof kText; size++) {
-    // A copy of its own, so that reading past its end shows under ASan.
+    // The copy has the exact size, so ASan reports a read past its end.
     char *copy = fc_alloc(fc_allocator_system(), size);
     memcpy(copy, kText, size);
     fc_mlir_module_t module;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --batch makes of MLIR as people write it. That IREE's compiler takes it, and what it
-// then computes, is seen in e2e/compile_mlir.
+// What --batch makes of MLIR source text. e2e/compile_mlir tests that IREE's compiler
+// accepts the result, and what it computes.
 #include "helpers/arena.h"
 
 #include "compile/mlir/text.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which operations of linalg are contractions, and which of their loops are rows,
-// columns and sums. The texts are as mlir-opt prints them; what is computed then is in
-// e2e/lowering.
+// columns and sums. The texts are as mlir-opt prints them. What is computed is tested
+// by e2e/lowering.
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -279,7 +279,7 @@ static void every_prefix_is_survived(void **state) {
   char text[2048];
   snprintf(text, sizeof text, kForm, "", MATMUL, SUM, "memref");
   for (size_t size = 0; size < strlen(text); size++) {
-    // A copy of its own, so that reading past its end shows under ASan.
+    // The copy has the exact size, so ASan reports a read past its end.
     char *copy = fc_alloc(fc_allocator_system(), size);
     memcpy(copy, text, size);
     fc_contraction_t found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations that no pass lowered, and those whose indices nothing checks.
+// Finds operations that no pass has lowered, and those whose indices nothing checks.
 #include "helpers/arena.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which texts hold dialects that other compilers lower.
+// Which texts use dialects that only other compilers can lower.
 #include "compile/mlir/text.h"
 
 #include "helpers/test.h"

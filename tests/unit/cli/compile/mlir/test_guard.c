@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checks farcall compile puts into a module's text: which operations get one,
-// of which operands, and with which place. That the checks work is shown by
-// e2e/compile, which runs them.
+// The checks that farcall compile adds to a module's text: for which operations, for
+// which of their operands, and with which source location. e2e/compile runs them.
 #include "helpers/arena.h"
 
 #include <stdio.h>
@@ -62,7 +61,7 @@ static void allocations_are_guarded(void **state) {
                             ? "Location: loc(\\22m.mlir\\22:2:3)\" loc("
                             : "Location: loc(\\22a b.mlir\\22:7:9)\" loc(";
     assert_int_equal(count_of(fc_text_str(&out), place), checks);
-    // The module itself follows unchanged.
+    // After the checks the module follows unchanged.
     assert_true(fc_str_ends(fc_text_str(&out), fc_str(row->line)));
     fc_text_deinit(&out);
   }
@@ -135,8 +134,8 @@ static void divisions_are_guarded(void **state) {
   }
 }
 
-// One check for each type and sign, one place for each division; what the
-// module declares is not declared again.
+// There is one check for each type and sign, and one location for each division. What
+// the module declares already is not declared again.
 static void checks_are_shared(void **state) {
   (void)state;
   static const char kText[] =
@@ -195,7 +194,7 @@ static void modules_inside_the_module_are_left_alone(void **state) {
   fc_text_deinit(&out);
 }
 
-// An allocation that would go unchecked is refused.
+// An allocation whose size cannot be checked is refused.
 static void unknown_allocations_are_refused(void **state) {
   (void)state;
   static const char *const kLines[] = {
@@ -215,7 +214,7 @@ static void unknown_allocations_are_refused(void **state) {
   }
 }
 
-// A division that would go unchecked is refused.
+// A division that cannot be checked is refused.
 static void unknown_forms_are_refused(void **state) {
   (void)state;
   static const char *const kLines[] = {
@@ -234,7 +233,7 @@ static void unknown_forms_are_refused(void **state) {
         fc_mlir_guard_divisions(&fc_test_arena, fc_str(text), &out, &err),
         FC_INVALID_ARGUMENT);
     assert_non_null(strstr(err.message, "a division in a form not known"));
-    // Outside of any module there is no place for the checks.
+    // Without a module around the division there is no place for the checks.
     const char *alone = "%3 = \"llvm.sdiv\"(%a, %b) : (i32, i32) -> i32\n";
     assert_int_equal(
         fc_mlir_guard_divisions(&fc_test_arena, fc_str(alone), &out, &err),

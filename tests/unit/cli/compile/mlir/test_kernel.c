@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For which types there is code of contractions, and which words are in it. That MLIR
-// takes it, and what it computes, is in e2e/lowering.
+// For which types a contraction has code, and what is put into the template.
+// e2e/lowering tests that MLIR accepts it, and what it computes.
 #include "helpers/test.h"
 
 #include "compile/mlir/kernel.h"
@@ -76,7 +76,7 @@ static bool has(fc_str_t text, const char *word) {
   return memmem(text.data, text.size, word, strlen(word));
 }
 
-// No word of the template is left, and vectors have the size that was asked for.
+// No placeholder of the template is left, and vectors have the requested size.
 static void assert_written(const kernel_row_t *row, size_t vector_size) {
   static const struct {
     size_t size;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces of MLIR text. The texts are as mlir-opt prints them or a user may write
-// them.
+// Lexing MLIR text. The texts are as mlir-opt prints them, or as a user may write them.
 #include "helpers/test.h"
 
 #include <stdio.h>

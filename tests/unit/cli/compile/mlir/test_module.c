@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What farcall compile reads out of MLIR text. The generic texts are what
-// mlir-opt 22 prints for the source next to them, shortened.
+// What farcall compile reads from MLIR text. The generic texts are what mlir-opt 22
+// prints, shortened, for the source in the comment above each.
 #include "helpers/arena.h"
 
 #include <stdio.h>
@@ -97,7 +97,8 @@ static void dims_come_with_their_names(void **state) {
   }
 }
 
-// A layout and an operation with regions; a declaration; a nested module.
+// A function with a layout and an operation with regions; a declaration; a nested
+// module.
 static const char kNested[] =
     "\"builtin.module\"() ({\n"
     "  \"func.func\"() <{function_type = (memref<4x4xf32, affine_map<(d0, d1) "
@@ -190,7 +191,7 @@ static void every_prefix_is_survived(void **state) {
   const char *texts[] = {kAttributes, kNested};
   for (size_t t = 0; t < FC_ARRAY_COUNT(texts); t++) {
     for (size_t size = 0; size < strlen(texts[t]); size++) {
-      // A copy of its own, so that reading past its end shows under ASan.
+      // The copy has the exact size, so ASan reports a read past its end.
       char *copy = fc_alloc(fc_allocator_system(), size);
       memcpy(copy, texts[t], size);
       fc_str_t text = {copy, size};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of operations, in texts as mlir-opt 22 prints them, shortened.
+// The parts of operations, in text as mlir-opt 22 prints it, shortened.
 #include "compile/mlir/operation.h"
 
 #include "helpers/test.h"
@@ -9,7 +9,7 @@ typedef struct part_row_t {
   const char *name;
   const char *text;
   // Results, name, operands, successors, properties, regions, attributes, types of
-  // operands and of results, location; NULL: there are none.
+  // operands, types of results, location. NULL: the operation has no such part.
   const char *parts[10];
 } part_row_t;
 
@@ -165,7 +165,7 @@ static void every_prefix_is_survived(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const part_row_t, row, operations) {
     for (size_t size = 0; size < strlen(row->text); size++) {
-      // A copy of its own, so that reading past its end shows under ASan.
+      // The copy has the exact size, so ASan reports a read past its end.
       char *copy = fc_alloc(fc_allocator_system(), size);
       memcpy(copy, row->text, size);
       fc_operation_t operation;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Argument names and roles in MLIR as people write it.
+// Argument names and roles, read from MLIR source text.
 #include "helpers/arena.h"
 
 #include "compile/mlir/text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which arguments a body writes into, of texts as mlir-opt prints them. What real
-// kernels do is in e2e/compile.
+// Which arguments a function's body writes into, in text as mlir-opt prints it. Real
+// kernels are tested by e2e/compile.
 #include "helpers/arena.h"
 
 #include <stdio.h>
@@ -105,8 +105,8 @@ static void bodies_are_read(void **state) {
   }
 }
 
-// Stores are found through two private functions, the callers first; which
-// argument is passed where counts.
+// Stores are found through two private functions, whose callers come first in the text.
+// It matters which argument is passed at which position.
 static void callees_are_read(void **state) {
   (void)state;
   static const char kText[] =
@@ -136,8 +136,8 @@ static void callees_are_read(void **state) {
   assert_true(module.functions[2].arguments[0].stored);
 }
 
-// More arguments than a set has bits: the last bit is of all that follow, so none
-// of those that are written into is missed.
+// There are more arguments than a set has bits. The last bit stands for all the
+// remaining arguments, so no written argument is missed.
 static void many_arguments_share_a_bit(void **state) {
   (void)state;
   char text[16384];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recorded commands: what a slot of the run's table stands for, and what can be
-// recorded at all.
+// Recorded commands: which buffer a slot of the table refers to in a run, and what can
+// be recorded at all.
 #include "module/vm/hal/command.h"
 
 #include "helpers/test.h"
@@ -47,7 +47,7 @@ static const struct {
   fc_status_t status;
   const char *bytes;
 } fills[] = {
-    // Entry 0 of the table is [4, +8) of the buffer; the table has one entry.
+    // Entry 0 of the table is bytes 4 to 11 of the buffer. The table has one entry.
     {"all of the slot", 0, 0, -1, 1, FC_OK, "....xxxxxxxx...."},
     {"a part of it", 0, 2, 4, 1, FC_OK, "......xxxx......"},
     {"the rest", 0, 6, -1, 1, FC_OK, "..........xx...."},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers of the HAL: what a range of a range is, and what keeps its bytes alive.
+// HAL buffers: ranges of ranges, and who keeps their bytes alive.
 #include "module/vm/hal/objects.h"
 
 #include "helpers/test.h"
@@ -49,7 +49,7 @@ static void ranges_of_ranges_add_up(void **state) {
     assert_int_equal(fc_hal_buffer_subspan(outer, row->inner[0], row->inner[1],
                                            &inner, &err),
                      FC_OK);
-    // The range that is left keeps the bytes.
+    // The innermost range alone keeps the bytes alive.
     fc_vm_release(&whole->object);
     fc_vm_release(&outer->object);
     uint8_t *data = NULL;
@@ -141,7 +141,7 @@ static void borrowed_bytes_are_copied_for_those_who_stay(void **state) {
 
 static void elements_below_a_byte_are_packed(void **state) {
   (void)state;
-  // Words of IREE's element types: signless integers of 0x10000000 + bits.
+  // IREE's words for element types: a signless integer is 0x10000000 + bits.
   static const struct {
     const char *name;
     uint32_t word;

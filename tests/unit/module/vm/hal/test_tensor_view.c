@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments of a call: which types IREE has. Results: elements below a byte, each of
-// which gets a byte of its own, and bytes that other calls can reach, which are copied.
+// Arguments: which types IREE has. Results: elements of less than a byte get a byte
+// each, and bytes that other calls can reach are copied.
 #include "module/vm/hal/tensor_view.h"
 
 #include "helpers/arena.h"
@@ -50,8 +50,8 @@ static void elements_below_a_byte_keep_their_sign(void **state) {
   fc_vm_heap_deinit(&heap);
 }
 
-// The table says which types IREE has: others are refused, and not packed. Integers
-// come as signless ones, an index as i64.
+// The table lists the types that IREE has; others are refused and not packed. Integers
+// are passed as signless ones, an index as i64.
 static void arguments_have_the_types_that_iree_has(void **state) {
   (void)state;
   const int64_t shape[] = {9};
@@ -88,7 +88,8 @@ static void arguments_have_the_types_that_iree_has(void **state) {
   fc_vm_heap_deinit(&heap);
 }
 
-// The next call may write what the module keeps, while this one's is sent.
+// The next call may write into a buffer that the module keeps while this call's answer
+// is still being sent.
 static void what_the_module_keeps_is_copied(void **state) {
   (void)state;
   enum { NOTHING, THE_VIEW, ITS_BUFFER, THE_WHOLE };
