@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assertions over the fixture's client and server.
+// Assertions that use the fixture's client and server.
 #ifndef FARCALL_TESTS_HTTP_EXPECT_H_
 #define FARCALL_TESTS_HTTP_EXPECT_H_
 
 #include "fixture.h"
 #include "helpers/test.h"
 
-// Fails unless the next answer has this status and, unless `text` is NULL, this
-// text in its body.
+// The next answer must have this status and, if `text` is given, contain it.
 static inline void expect(int fd, int status, const char *text) {
   fixture_response_t response;
   assert_true(fixture_receive(fd, false, &response));

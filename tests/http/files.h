@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The server of a test in which files of modules come, change and go.
+// The server of a test that adds, changes and removes files of modules.
 #ifndef FARCALL_TESTS_HTTP_FILES_H_
 #define FARCALL_TESTS_HTTP_FILES_H_
 
@@ -18,7 +18,8 @@ static inline void path_of(const char *file, char out[128]) {
   snprintf(out, 128, "%s/%s", server.directory, file);
 }
 
-// Writes a file as a careful operator does: under another name, then renamed.
+// Replaces a file as a careful operator does: writes it under another name, then
+// renames it.
 static inline void put(const char *file, const char *text) {
   char path[128], other[128];
   path_of(file, path);
@@ -59,8 +60,8 @@ static inline void expect_sum(int status) {
   fixture_response_free(&response);
 }
 
-// Starts a server without the fixture's broken module, so that reloads fail
-// only where a test wants that.
+// Starts a server without the fixture's broken module, so that a reload fails only if
+// the test makes it fail.
 static inline void enter(const char *flags) {
   char words[128];
   snprintf(words, sizeof words, "--admin=loopback %s", flags);

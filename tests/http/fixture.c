@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test module kind and the client. The kind needs no compiler: its
-// functions are written here and their types made with the builder.
+// The test module kind and the client. The kind needs no compiler: its functions are
+// written here, and the builder makes their types.
 #include "fixture.h"
 
 #include <arpa/inet.h>
@@ -28,9 +28,9 @@
 #include "pool/process_main.h"
 
 #if FC_TSAN
-// libuv closes descriptors by a system call that the sanitizer does not see. When the
-// number of a connection is used again by another thread, for a file, the sanitizer
-// takes both for one descriptor.
+// libuv closes descriptors by a system call that the sanitizer does not see. If another
+// thread reuses the number of a connection for a file, the sanitizer takes both for the
+// same descriptor.
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void) {
   return "race:^accept_one$\nrace:^secure$\n";
@@ -46,9 +46,8 @@ const char *__tsan_default_suppressions(void) {
   } while (0)
 
 // ---------------------------------------------------------------------------
-// Gates that tests open and close. Calls may run in processes that are killed
-// at any instruction, so the gates lie in a file that all of them map, and have
-// no lock.
+// Gates that tests open and close. Calls may run in processes that are killed at any
+// instruction, so the gates have no lock. They lie in a file that all processes map.
 
 typedef struct gates_t {
   _Atomic uint32_t changes;  // a futex that every waiting thread waits at
@@ -89,7 +88,7 @@ static void note_change(void) {
   syscall(SYS_futex, &gates->changes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-// Waits until `is_so(value)`. Only a change of the gates can make it true.
+// Waits until `is_so(value)` is true. Only a change of the gates can make it true.
 static void wait_until(bool (*is_so)(uint32_t value), uint32_t value) {
   for (;;) {
     uint32_t seen = atomic_load(&gates->changes);
@@ -102,8 +101,8 @@ static uint64_t pack_gate(uint32_t inside, uint32_t let_go) {
   return (uint64_t)inside << 32 | let_go;
 }
 
-// Uses up one of the releases that fixture_release has added. False: there is none, and
-// the caller stays blocked.
+// Uses up one of the releases that fixture_release added. False: there was none, so the
+// caller stays blocked.
 static bool leave_block(uint32_t unused) {
   (void)unused;
   uint64_t now = atomic_load(&gates->gate);
@@ -178,7 +177,7 @@ typedef enum function_t {
   FUNCTION_COUNT
 } function_t;
 
-// What bounds the time of a call, by function.
+// Why the run time of each function is bounded.
 static const uint8_t kBounds[FUNCTION_COUNT] = {
     [FUNCTION_ADD] = FC_BOUND_PROVED,
     [FUNCTION_ECHO] = FC_BOUND_BUDGET,
@@ -192,7 +191,7 @@ typedef struct fixture_module_t {
   fc_signature_t *signatures[FUNCTION_COUNT];
 } fixture_module_t;
 
-// `narrowed`: argument b of `add` is an i8, so fewer calls are accepted.
+// With `narrowed`, argument b of `add` is an i8, so fewer calls are accepted.
 static void describe(fc_builder_t *b, function_t function, bool narrowed) {
   const int64_t dynamic[] = {FC_DIM_DYNAMIC, 2};
   fc_str_t none = FC_STR("");
@@ -341,8 +340,8 @@ static fc_status_t fixture_instance_create(void *module,
                                            fc_error_t *err) {
   (void)allocator;
   (void)err;
-  // With vm.state=private an instance takes so long to make that it is noticed
-  // on the loop.
+  // With vm.state=private, making an instance takes so long that a test notices it if
+  // it happens on the loop.
   uint64_t begin_ns = fc_clock_ns();
   while (((fixture_module_t *)module)->info.private_state &&
          fc_clock_ns() < begin_ns + 2 * FC_LIMIT_INLINE_WORST_NS) {
@@ -367,7 +366,7 @@ static fc_status_t run_grow(fc_backend_call_t *call, fc_error_t *err) {
   return FC_OK;
 }
 
-// An attempt to echo a 13 writes to its argument, and then its budget is used up.
+// An attempt to echo a 13 first writes to its argument, then finds its budget used up.
 static fc_status_t spoil_attempt(const fc_backend_call_t *call,
                                  fc_error_t *err) {
   const fc_tensor_t *tensor = &call->arguments[0].tensor;
@@ -532,8 +531,8 @@ static void make_files(fixture_server_t *server) {
   }
 }
 
-// With FARCALL_FIXTURE_TLS=1 servers speak TLS, and so does every client: what tests send
-// and read is the same.
+// With FARCALL_FIXTURE_TLS=1 servers and clients speak TLS. Tests send and read the
+// same bytes as without it.
 static bool is_secure(void) {
   const char *word = getenv("FARCALL_FIXTURE_TLS");
   return word && *word;
@@ -544,7 +543,7 @@ static char certificate[64];
 static void remove_certificate(void) { unlink(certificate); }
 
 #if FARCALL_TLS
-// libuv's threads have memory of OpenSSL's, which is lost if OpenSSL ends before them.
+// libuv's threads hold memory of OpenSSL, which leaks if OpenSSL ends before them.
 static void end_threads(void) { uv_library_shutdown(); }
 
 static void make_certificate(void) {
@@ -558,8 +557,8 @@ static void make_certificate(void) {
   atexit(end_threads);
 }
 
-// From here on the socket's number is the plain side, whose bytes go through TLS. The
-// connected socket, with its options, lies below.
+// After this, the socket's number is the plain side of a TLS connection. The connected
+// socket, with its options, gets another number.
 static void secure(int socket) {
   const int below = dup(socket), above = secure_wrap(below);
   struct timeval limit = {.tv_sec = 60};
@@ -576,7 +575,7 @@ static void make_certificate(void) {
 static void secure(int socket) { (void)socket; }
 #endif
 
-// Reads the log until a line has `text`.
+// Reads the log until a line contains `text`.
 static void wait_for_log(fixture_server_t *server, const char *text) {
   while (!server->log_text || !strstr(server->log_text, text)) {
     server->log_text = realloc(server->log_text, server->log_size + 4097);
@@ -606,7 +605,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   memset(server, 0, sizeof *server);
   signal(SIGPIPE, SIG_IGN);  // as main does
   make_gates();
-  // Killed processes of an earlier server may have left other values here.
+  // Processes of an earlier server that were killed may have left other values.
   atomic_store(&gates->gate, 0);
   atomic_store(&gates->until, 0);
   make_files(server);
@@ -629,12 +628,13 @@ void fixture_start(fixture_server_t *server, const char *flags) {
     arguments[count++] = key_flag;
   }
   arguments[count++] = server->directory;
-  // The host of calls, unless the flags say another.
+  // The host in which calls run, unless the flags choose another.
   static char isolation[64];
   const char *host = getenv("FARCALL_ISOLATION");
   snprintf(isolation, sizeof isolation, "FARCALL_ISOLATION=%s",
            host ? host : "");
-  // Its modules open a file while they are loaded (map_gates).
+  // With the strict sandbox, modules could not open the gates' file while they are
+  // loaded (map_gates).
   const char *variables[] = {isolation, "FARCALL_SANDBOX=basic", NULL};
   fc_error_t error;
   if (fc_server_options_parse(&server->options, count, arguments, server->paths,
@@ -655,7 +655,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
 
 void fixture_join(fixture_server_t *server) {
   pthread_join(server->thread, NULL);
-  // A worker may be left inside t.block; the test has released it by now.
+  // A worker may still be inside t.block, but the test has released it by now.
   fc_loop_deinit(server->loop);
   free(server->loop);
   close(server->log[1]);
@@ -716,7 +716,7 @@ void fixture_wait_bytes(const fixture_server_t *server, uint64_t count) {
 int fixture_socket(void) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK(fd >= 0);
-  // Only for a server that hangs: no test should wait this long.
+  // This time-out is only for a server that hangs. No test should wait so long.
   struct timeval limit = {.tv_sec = 60};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   int one = 1;

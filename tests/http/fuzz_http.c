@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections of HTTP/1 and HTTP/2 are fed with any bytes, whole and cut in pieces: both
-// must be answered alike, and nothing may be left over. The stream below and the clock
-// are this file's; all else is the real server's code, pool and worker included. The
-// first byte of the input chooses the cuts and how the stream behaves. Calls are of a
-// dialect of this file's own, which takes any body and answers its hash, so that bodies
-// are compared too. Then one allocation of the connection fails, of those that the input's
-// first bytes choose from; with FARCALL_SWEEP, each one in turn.
+// Feeds HTTP/1 and HTTP/2 connections with arbitrary bytes, whole and cut into pieces.
+// Both must be answered alike, and leave no memory behind. The stream below and the
+// clock are this file's; everything else is the real server's code, with pool and
+// worker. The input's first byte chooses the cuts and how the stream behaves. Calls use
+// a dialect of this file, which accepts any body and answers its hash, so that bodies
+// are compared, too. Finally one allocation of the connection fails, chosen by the
+// input's first bytes; with FARCALL_SWEEP, each one in turn.
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ typedef struct memory_stream_t {
   struct client_t *client;
 } memory_stream_t;
 
-// The other end, and how the stream between behaves.
+// The client's end, and how the stream behaves.
 typedef struct client_t {
   fc_stream_t *stream;
   bool reading;  // the server wants to read
@@ -53,7 +53,7 @@ static client_t *client_of(fc_stream_t *stream) {
 }
 
 static int open_memory(fc_stream_t *stream, const void *source) {
-  // `source` is the client: this file has no other source.
+  // `source` is the client: this file's streams have no other source.
   client_t *client = (client_t *)(uintptr_t)source;
   ((memory_stream_t *)(void *)stream)->client = client;
   client->stream = stream;
@@ -212,7 +212,7 @@ typedef struct house_t {
   _Atomic size_t until_failure;  // allocations; 0: none fails
 } house_t;
 
-// Memory of connections, streams, nghttp2 and blocks; a worker takes some, too.
+// Memory of connections, streams, nghttp2 and blocks. A worker uses some of it, too.
 static void *allocate(void *context, size_t size, size_t alignment) {
   house_t *house = context;
   const fc_allocator_t system = fc_allocator_system();
@@ -271,7 +271,7 @@ static void act(void *context, fc_generation_t *generation,
   (void)context, (void)generation, (void)action, (void)error;
 }
 
-// Publishes module 't', as the server does after it has loaded a file.
+// Publishes module 't', as the server does after loading a file.
 static void add_module(house_t *house) {
   fc_error_t error;
   fc_generations_t *generations = &house->modules.generations;
@@ -387,7 +387,9 @@ static void send_bytes(house_t *house, client_t *client, fc_str_t bytes) {
   }
 }
 
-// What happens behind a piece that ends with this byte, which frames need not have.
+// Lets an event happen after a piece of the input; the piece's last byte chooses it:
+// time runs out, or the server drains or ends. HTTP/2 input can be valid without these
+// bytes.
 static void happen(house_t *house, client_t *client, uint8_t byte) {
   if (client->closing) return;
   if (byte == 0xF5) {
@@ -449,14 +451,14 @@ static void serve(house_t *house, client_t *client, fc_str_t bytes,
 }
 
 // ---------------------------------------------------------------------------
-// What is compared
+// Comparing the outputs
 
 static bool varies(fc_str_t line) {
   return fc_str_starts(line, FC_STR("Date: ")) ||
          fc_str_starts(line, FC_STR("Server-Timing: "));
 }
 
-// The output without the lines that are different each time.
+// The output without the lines that differ each time.
 static size_t normalise(const client_t *client, char *out) {
   fc_str_t rest = fc_str_make(client->output, client->size);
   size_t size = 0;
@@ -477,7 +479,7 @@ static bool has(const client_t *client, fc_str_t text) {
   return memmem(client->output, client->size, text.data, text.size) != NULL;
 }
 
-// However memory runs out, everybody gets an end, and nothing is left.
+// However memory runs out, every connection must end, and nothing may be leaked.
 static void serve_poorly(house_t *house, fc_str_t bytes, manner_t manner,
                          size_t choice) {
   static client_t client;
@@ -516,11 +518,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   serve(&house, &whole, bytes, at_once);
   serve(&house, &cut, bytes, in_pieces);
   serve_poorly(&house, bytes, in_pieces, data[0] * 7u + size);
-  // The framing validator and llhttp agree where a body ends.
+  // The framing validator and llhttp must agree where a body ends.
   check(!has(&whole, FC_STR("malformed chunked body")), "they disagree");
-  // How frames of HTTP/2 are put together depends on when bytes come.
+  // How HTTP/2 combines its frames depends on when bytes arrive.
   if (is_http2) return 0;
-  // Documents that tell the time are different each time.
+  // Documents that contain the time differ each time.
   if (in_pieces.breaks_off || has(&whole, FC_STR("uptime"))) return 0;
   const size_t wanted = normalise(&whole, expected);
   const size_t had = normalise(&cut, got);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that change while the server runs: files come, change, break and go;
-// acts meet other acts, clients that leave, and the end.
+// Modules change while the server runs: files are added, changed, broken and removed.
+// Acts run at the same time as other acts, their clients leave, and the server ends.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,8 +10,7 @@
 #include "files.h"
 #include "modules/act.h"
 
-// The rows are run one after the other; each finds the files as the rows before
-// have left them.
+// The rows run one after the other; each finds the files that the rows before it left.
 static void files_come_change_break_and_go(void **state) {
   (void)state;
   static const struct {
@@ -89,7 +88,7 @@ static void files_come_change_break_and_go(void **state) {
   leave();
 }
 
-// The loader's threads end in any order, so either failure may be the first.
+// The loader's threads end in any order, so either failure may be named first.
 static void expect_failed_reload(const char *const *texts) {
   fixture_response_t response =
       fixture_request(&server, "POST", "/api/v1/reload", "{}");
@@ -102,8 +101,9 @@ static void expect_failed_reload(const char *const *texts) {
   fixture_response_free(&response);
 }
 
-// A reload of all names each module that it could not load, in its answer and in the log,
-// and tells of the others; of many it names those that there is room for.
+// A reload of all names each module that it could not load, in its answer and in the
+// log, and says how many others were loaded. If there are too many names, it lists as
+// many as fit.
 static void a_reload_names_what_it_could_not_load(void **state) {
   (void)state;
   static const char *const kTwo[] = {
@@ -131,13 +131,13 @@ static void a_reload_names_what_it_could_not_load(void **state) {
   drop("good.fixture");
   put("broken.fixture", "fixture");
   fixture_stop(&server);
-  // In the line of the act, and in that of the request.
+  // Once in the log line of the act, and once in that of the request.
   assert_int_equal(count_of(server.log_text, kTwo[2]), 2);
   fixture_forget(&server);
 }
 
-// MODULE.FUNCTION is a model's name, and so is the name of a module. The operator is
-// told once of each pair, whichever module comes last.
+// MODULE.FUNCTION is a model's name, and a module may have the same name. The operator
+// is told once of each such pair, whichever module comes last.
 static void models_of_one_name_are_told(void **state) {
   (void)state;
   static const char *const kFiles[] = {"t.add.fixture", "a.b.fixture",
@@ -171,7 +171,7 @@ static void an_unloaded_module_is_gone(void **state) {
   expect_request("POST", MODULES "t/unload", 200, "unloaded");
   expect_sum(404);
   expect_request("POST", MODULES "serial/unload", 200, "unloaded");
-  // A server without modules is ready, as it may be told to load some again.
+  // A server without modules is ready, because it may be told to load some again.
   expect_request("GET", "/readyz", 200, "{\"status\":\"ready\",\"modules\":0");
   expect_request("POST", "/v2/repository/index", 200,
                  "{\"name\":\"t\",\"version\":\"1\",\"state\":\"UNAVAILABLE\","
@@ -199,7 +199,7 @@ static void a_directory_that_vanishes_takes_nothing_along(void **state) {
   leave();
 }
 
-// Loading is held, so that the first act is in progress for certain.
+// Loading is held, so that the first act is certainly still in progress.
 static void acts_of_one_module_do_not_meet(void **state) {
   (void)state;
   static const struct {
@@ -248,9 +248,8 @@ static void an_act_goes_on_without_its_client(void **state) {
   leave();
 }
 
-// The second request, sent together with the first, is handled while the loop
-// ends the first, a failed load. It removes the generation that was to be
-// loaded.
+// The second request is sent together with the first, whose load fails. It is handled
+// while the loop ends the first, and removes the generation that was to be loaded.
 static void a_failed_load_is_unloaded_at_once(void **state) {
   (void)state;
   enter("");
@@ -295,7 +294,7 @@ static void files_are_followed(void **state) {
   enter("--watch");
   put("u.fixture", "fixture");
   wait_until_listed(READY("u"));
-  // A broken file is refused once, and loaded when it is mended.
+  // A broken file is refused once, and loaded once it is repaired.
   put("u.fixture", "nonsense");
   wait_until_listed("\"refused\":{\"code\":\"module_load\",\"detail\":\"u.fix");
   put("u.fixture", "fixture");
@@ -327,7 +326,7 @@ static void a_file_being_written_is_not_loaded(void **state) {
   leave();
 }
 
-// Watches that the server has, as its system counts them.
+// How many watches the server has, as the kernel lists them.
 static unsigned count_watches(void) {
   char path[64], text[16384];
   snprintf(path, sizeof path, "/proc/self/fdinfo/%d", server.loop->watch.file);
@@ -338,7 +337,7 @@ static unsigned count_watches(void) {
   return count_of(text, "inotify wd:");
 }
 
-// A folder that is moved away is watched no more.
+// A folder that is moved away is no longer watched.
 static void a_folder_that_is_moved_away_is_forgotten(void **state) {
   (void)state;
   char folder[128], version[128], away[128];
@@ -376,7 +375,7 @@ static void what_was_unloaded_stays_so(void **state) {
   leave();
 }
 
-// Replaces files as Kubernetes does in a volume: all at once, by a link.
+// Replaces files as Kubernetes does in a volume: all at once, by replacing a link.
 static void a_volume_is_followed(void **state) {
   (void)state;
   char one[128], two[128], data[128], link[128], other[128];
@@ -410,7 +409,7 @@ static void a_volume_is_followed(void **state) {
   leave();
 }
 
-// Where the system does not tell of changes, files are looked at.
+// If the system does not report changes, the server looks at the files itself.
 static void files_are_looked_at_now_and_then(void **state) {
   (void)state;
   enter("--watch-interval=10ms");
@@ -421,7 +420,7 @@ static void files_are_looked_at_now_and_then(void **state) {
   leave();
 }
 
-// If each reload left descriptors reserved for modules, none would be left for
+// If each reload left descriptors reserved for modules, there would be none left for
 // connections, and the test would fail.
 static void reloading_often_costs_nothing(void **state) {
   (void)state;
@@ -444,8 +443,7 @@ static void reloading_often_costs_nothing(void **state) {
   leave();
 }
 
-// Starts a server that has m and n in two versions each, and a directory for its
-// decisions.
+// Starts a server with two versions each of m and n, and a directory for its decisions.
 static void enter_versions(char state_dir[32]) {
   static const char *const kFolders[] = {"m", "m/1", "m/2", "n", "n/1", "n/2"};
   char flags[64], path[128], file[32];
@@ -506,9 +504,9 @@ static void expect_saved(const char *state_dir, const char *part, bool there) {
   if (!strstr(text, part) == there) fail_msg("'%s' in:\n%s", part, text);
 }
 
-// Promotions of m and of n come while the loader is busy with t, so both are decided before
-// either is saved. If both had started from the same old list, the later one would undo the
-// earlier.
+// Promotions of m and n come while the loader is busy with t, so both are decided
+// before either is saved. If both had started from the same old list, the later one
+// would undo the earlier one.
 static void decisions_at_once_both_hold(void **state) {
   (void)state;
   char state_dir[32];
@@ -535,9 +533,9 @@ static void decisions_at_once_both_hold(void **state) {
   leave_versions(state_dir);
 }
 
-// A file that was rolled back is not missed while its name leads to another. When
-// it is the last one, it is listed with the reason. Whoever loads it by its name
-// has it served from then on.
+// A version that was rolled back does not count as failed while its name leads to
+// another version. When it is the only one left, it is listed as failed with the
+// reason. If it is then loaded by name, it is served again.
 static void what_was_rolled_back_is_told(void **state) {
   (void)state;
   char state_dir[32];
@@ -558,8 +556,8 @@ static void what_was_rolled_back_is_told(void **state) {
   leave_versions(state_dir);
 }
 
-// Puts what cannot be opened in the place of a file or folder: a link to itself. Its
-// reason, ELOOP, says nothing of what was there.
+// Replaces a file or folder by something that cannot be opened: a link to itself. The
+// error, ELOOP, tells nothing about what was there before.
 static void spoil(const char *file, const char *away) {
   char path[128], other[128];
   path_of(file, path);
@@ -576,8 +574,8 @@ static void mend(const char *file, const char *away) {
   assert_int_equal(rename(other, path), 0);
 }
 
-// Neither the versions of a folder nor the one of a file are gone because they cannot
-// be read. The operator is told of each once.
+// Versions whose folder or file cannot be read do not count as gone. The operator is
+// told once of each such folder.
 static void what_cannot_be_read_stays(void **state) {
   (void)state;
   static const char *const kSpoilt[][2] = {
@@ -612,8 +610,8 @@ static void what_cannot_be_read_stays(void **state) {
   fixture_forget(&server);
 }
 
-// A file that is loaded by its name is served, and not refused any more, also if
-// that cannot be saved.
+// A refused file that is loaded by name is served and no longer refused, even if this
+// decision cannot be saved.
 static void what_cannot_be_saved_is_served(void **state) {
   (void)state;
   char state_dir[32], draft[64];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes of one connection: what is sent ahead of its turn, in whatever
-// pieces, early answers, and closing so that the last answer is not lost.
+// One connection: requests that are sent ahead, in pieces of any size; early answers;
+// and closing without losing the last answer.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
 #define ADD "/api/v1/functions/t/add"
 #define UNTIL "/api/v1/functions/t/until"
 
-// Waits until the server has read so many bytes; fails when it resets the
+// Waits until the server has read this many bytes. Fails if the server resets the
 // connection instead.
 static void wait_read(const fixture_server_t *server, int fd, uint64_t count) {
   while (fixture_bytes(server) < count) {
@@ -41,7 +41,7 @@ static void send_zeros(int fd, size_t size) {
 }
 
 // ---------------------------------------------------------------------------
-// The beginning
+// How a connection begins
 
 static void expect_refusal(int fd, const char *text) {
   expect(fd, 503, text);
@@ -78,7 +78,7 @@ static void without_descriptors_clients_wait(void **state) {
   call(before, ADD, "[1,2]", 200, "[3]");  // a worker process needs descriptors
   fc_test_shortage_begin(&shortage, 256);
   fixture_connect_socket(&server, fd);
-  // With the second call, if not with the first, the loop has seen the client.
+  // After the second call at the latest, the loop has noticed the client.
   call(before, ADD, "[1,2]", 200, "[3]");
   call(before, ADD, "[1,2]", 200, "[3]");
   fc_test_shortage_end(&shortage);
@@ -91,7 +91,7 @@ static void without_descriptors_clients_wait(void **state) {
   fixture_forget(&server);
 }
 
-// Set: the kernel has no room to watch one more descriptor.
+// If set, the kernel has no room to watch another descriptor.
 static atomic_bool no_room;
 
 int __wrap_epoll_ctl(int poll, int action, int file, struct epoll_event *event);
@@ -130,8 +130,8 @@ static void without_room_to_watch_clients_are_told(void **state) {
 // ---------------------------------------------------------------------------
 // Large answers
 
-// The answer is larger than the buffers of the sockets, so the server has to
-// stop in the middle of it and go on there.
+// The answer is larger than the sockets' buffers, so the server must stop in the middle
+// and continue there.
 static void a_large_answer_arrives_whole(void **state) {
   (void)state;
   enum { COUNT = 1000000, EACH = 8, SMALL = 1 << 16 };
@@ -165,9 +165,9 @@ static void a_large_answer_arrives_whole(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// What is sent ahead
+// Requests that are sent ahead
 
-// A POST of `add` whose body is padded to `size` bytes.
+// Writes a POST of `add` whose body is padded to `size` bytes.
 static size_t print_add(char *out, size_t capacity, int a, int b, int size) {
   char body[32];
   snprintf(body, sizeof body, "[%d,%d]", a, b);
@@ -185,8 +185,8 @@ static void expect_sum(int fd, int sum) {
   expect(fd, 200, text);
 }
 
-// The kept bytes lie at the end of their block: the next piece fits into the
-// block, but not behind them.
+// Kept bytes are at the end of their block. The next piece fits into the block, but not
+// after them, so they must be moved to its beginning.
 static void what_is_kept_makes_room_for_more(void **state) {
   (void)state;
   fixture_server_t server;
@@ -239,7 +239,8 @@ static void pipelined_calls_may_come_in_any_pieces(void **state) {
   end(&server);
 }
 
-// A client has sent thousands of calls in one go when another asks how many were made.
+// One client has sent thousands of calls at once; another one then asks how many were
+// made.
 static void who_sends_much_ahead_keeps_nobody_waiting(void **state) {
   (void)state;
   enum { CALLS = 2000 };
@@ -257,7 +258,7 @@ static void who_sends_much_ahead_keeps_nobody_waiting(void **state) {
   }
   call(one, ADD, "[1,2]", 200, "[3]");
   call(other, ADD, "[1,2]", 200, "[3]");
-  // The loop waits in a call until both have sent all.
+  // A call keeps the loop waiting until both clients have sent everything.
   fixture_post(blocked, BLOCK, "[]");
   fixture_wait_blocked(1);
   assert_true(fixture_send(one, stream, size));
@@ -311,13 +312,13 @@ static void a_body_that_does_not_come_after_its_answer(void **state) {
   fixture_send_text(fd, "POST /nowhere HTTP/1.1\r\nHost: localhost\r\n"
                         "Content-Length: 6\r\n\r\n");
   expect(fd, 404, "not_found");
-  // Not 408: the request has its answer.
+  // No 408 is sent, because the request already has its answer.
   assert_true(fixture_closed(fd));
   close(fd);
   end(&server);
 }
 
-// If a header could raise it, the call would run for longer than any read of the
+// If a header could raise the deadline, the call would run longer than any read of this
 // test waits.
 static void a_header_cannot_raise_the_deadline(void **state) {
   (void)state;
@@ -333,7 +334,7 @@ static void a_header_cannot_raise_the_deadline(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// The end
+// How a connection ends
 
 static void a_large_upload_reads_why_it_is_refused(void **state) {
   (void)state;

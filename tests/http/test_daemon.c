@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcalld as a process: exit codes, what it says, signals.
+// farcalld as a process: exit codes, output, signals.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@ typedef struct daemon_t {
   int port;
 } daemon_t;
 
-// A server that serves nothing, and goes on.
+// A server without modules that keeps running.
 #define EMPTY "--allow-empty", "/nowhere.so"
 
 static void start(daemon_t *daemon, const char *const *arguments,
@@ -47,7 +47,8 @@ static void start(daemon_t *daemon, const char *const *arguments,
   daemon->out = ends[0];
 }
 
-// Reads until `text` was said, or to the end when NULL. False at the end.
+// Reads the output until it contains `text`; NULL: to its end. False: the end came
+// first.
 static bool listen_for(daemon_t *daemon, const char *text) {
   while (!text || !strstr(daemon->text, text)) {
     ssize_t size = read(daemon->out, daemon->text + daemon->size,
@@ -88,7 +89,7 @@ static void say(int fd, const char *text) {
   assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-// Reads what the server answers until it closes.
+// Reads the server's answers until it closes the connection.
 static void hear(int fd, char *out, size_t capacity) {
   size_t size = 0;
   ssize_t part;
@@ -228,7 +229,7 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
     assert_int_equal(end(&daemon), row->code);
     if (!strstr(daemon.text, row->says)) fail_msg("%s", daemon.text);
     if (row->code == 64) {
-      // The message is one line, so its line feed is the last byte.
+      // The message is one line: its line feed is the last byte.
       assert_ptr_equal(strchr(daemon.text, '\n'),
                        daemon.text + strlen(daemon.text) - 1);
     }
@@ -360,7 +361,7 @@ static void a_failed_module_does_not_stop_the_others(void **state) {
   assert_int_equal(end(&daemon), 0);
 }
 
-// Prometheus throws all series away when one comes twice.
+// If a series occurs twice, Prometheus discards the whole scrape.
 static void one_name_is_in_the_metrics_once(void **state) {
   (void)state;
   static daemon_t daemon;
@@ -445,8 +446,8 @@ static void ready_is_what_can_be_called(void **state) {
   rmdir(empty);
 }
 
-// Whoever asked for one of these may mean modules that come later. A module that is there
-// and cannot be loaded is one, whatever was asked for.
+// Each of these options allows for modules that come later. But a module that is there
+// and cannot be loaded is an error with any of them.
 static void a_server_waits_for_modules_if_it_was_asked_to(void **state) {
   (void)state;
   static const struct {
@@ -466,7 +467,7 @@ static void a_server_waits_for_modules_if_it_was_asked_to(void **state) {
     static daemon_t daemon;
     const char *arguments[4] = {"--listen=127.0.0.1:0"};
     memcpy(arguments + 1, row->arguments, sizeof row->arguments);
-    // At its end the server waits for no thread that reads a folder.
+    // When the server ends, it does not wait for a thread that is reading a folder.
     static const char *const kAlone[] = {"TSAN_OPTIONS=report_thread_leaks=0",
                                          NULL};
     start(&daemon, arguments, kAlone);
@@ -493,8 +494,8 @@ static void other_signals_end_nothing(void **state) {
   assert_int_equal(end(&daemon), 0);
 }
 
-// A load balancer learns from /readyz that the server leaves, and has time to
-// stop.
+// During --pre-drain a load balancer sees in /readyz that the server is leaving, and
+// has time to stop sending requests.
 static void before_it_drains_new_connections_are_answered(void **state) {
   (void)state;
   static daemon_t daemon;
@@ -510,7 +511,7 @@ static void before_it_drains_new_connections_are_answered(void **state) {
   expect_answer(&daemon, "/livez", "200 OK", "live");
   expect_answer(&daemon, "/api/v1/modules/scalars", "200 OK",
                 "\"state\":\"ready\"");
-  // A connection that was open before the signal goes on.
+  // A connection that was open before the signal still works.
   char answer[4096];
   say(fd, "POST /api/v1/functions/scalars/add HTTP/1.1\r\nHost: localhost\r\n"
           "Content-Length: 2\r\nConnection: close\r\n\r\n[]");
@@ -535,7 +536,7 @@ static void then_it_drains(void **state) {
   const char *leaving = strstr(daemon.text, "leaving: ");
   assert_non_null(leaving);
   assert_non_null(strstr(leaving, "draining"));
-  // SIGINT comes from a keyboard, so --pre-drain is not waited for.
+  // SIGINT comes from a keyboard, so the server does not wait for --pre-drain.
   arguments[1] = "--pre-drain=60m";
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
@@ -571,7 +572,7 @@ static void a_second_signal_ends_at_once(void **state) {
   const char *arguments[] = {"--listen=127.0.0.1:0", EMPTY, NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
-  // In the middle of a request: draining waits for it.
+  // The server is in the middle of a request, so draining waits for it.
   int fd = connect_to(&daemon);
   say(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /li");
   char byte;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that are loaded when they are asked for: who waits and who does not, what
-// becomes of those who wait, and what is unloaded again.
+// Modules that are loaded on demand: which requests wait, how they end, and which
+// modules are unloaded again.
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -74,8 +74,9 @@ static void who_waits_may_leave(void **state) {
   leave();
 }
 
-// The request is for a function that the description has and the file that is opened
-// has not: "fixture few" has one, and its worker starts when a call is released.
+// The request is for a function that the described file has, but the file that is then
+// loaded does not: "fixture few" has only one function, and its worker starts when a
+// call is released.
 static void who_leaves_may_have_waited_for_a_function_that_is_gone(
     void **state) {
   (void)state;
@@ -112,7 +113,7 @@ static void all_who_wait_are_told_of_a_failure(void **state) {
   }
   expect_request("GET", MODULES "t", 200, "\"state\":\"failed\"");
   expect_request("GET", "/metrics", 200, "\nfarcall_module_bytes 0\n");
-  // What is loaded is the file as it is when somebody asks for it.
+  // The file that is loaded is the one that is there when a request needs it.
   put("t.fixture", "fixture");
   expect_request("POST", "/api/v1/reload", 200, "\"described\":1");
   expect_sum(200);
@@ -135,8 +136,8 @@ static void who_waits_is_told_of_the_end(void **state) {
   fixture_forget(&server);
 }
 
-// The unload takes the name from a generation that is being loaded, so the
-// waiting caller finds no such module.
+// The unload takes the name from a generation that is still being loaded, so the caller
+// that waits for it finds no such module.
 static void a_module_is_unloaded_while_it_is_loaded(void **state) {
   (void)state;
   enter("--load=demand");
@@ -152,8 +153,8 @@ static void a_module_is_unloaded_while_it_is_loaded(void **state) {
   leave();
 }
 
-// One client waits for the description and one for an answer when the module is
-// unloaded. The loader still describes it and then opens it, for nobody.
+// The module is unloaded while one client waits for its description and another for an
+// answer. The loader still describes and opens the file, for nobody.
 static void a_module_is_unloaded_while_it_is_described_and_loaded(
     void **state) {
   (void)state;
@@ -198,8 +199,8 @@ static void a_reload_beyond_the_memory_leaves_what_serves(void **state) {
   leave();
 }
 
-// A large file is served. A newer file would have room only if the first were
-// unloaded, but that one serves.
+// A large file is served. A newer file would fit only if the first were unloaded, but
+// the first one serves the name.
 static void what_serves_makes_no_room_for_its_own_file(void **state) {
   (void)state;
   char path[128];
@@ -216,7 +217,7 @@ static void what_serves_makes_no_room_for_its_own_file(void **state) {
   leave();
 }
 
-// MiB of modules, as the metrics say.
+// The size of all modules in MiB, from the metrics.
 static unsigned long long module_mib(void) {
   fixture_response_t response = fixture_request(&server, "GET", "/metrics", "");
   const char *line = strstr(response.body, "\nfarcall_module_bytes ");
@@ -226,8 +227,8 @@ static unsigned long long module_mib(void) {
   return bytes >> 20;
 }
 
-// What a new file keeps to go back to takes memory, which is given back before a
-// module is unloaded.
+// With "rollback" an older file is kept, which needs memory. That memory is given back
+// before any module is unloaded.
 static void what_is_kept_to_go_back_to_makes_room(void **state) {
   (void)state;
   static const char *const kFiles[] = {"t.fixture", "t.fixture", "u.fixture"};
@@ -295,7 +296,8 @@ static void what_nobody_asks_for_is_unloaded(void **state) {
   leave();
 }
 
-// Calls are counted on when the module is back, in /v2 as in its own document.
+// Counts of calls continue when the module is loaded again, in /v2 and in its own
+// document.
 static void what_was_counted_outlives_an_unload(void **state) {
   (void)state;
   enter("--load=demand --idle-unload=1ms");
@@ -311,8 +313,8 @@ static void what_was_counted_outlives_an_unload(void **state) {
   leave();
 }
 
-// A module with a call stays, though others that were used later are unloaded
-// meanwhile.
+// A module with a running call stays loaded, while others that were used later are
+// unloaded.
 static void what_is_called_stays(void **state) {
   (void)state;
   enter("--load=demand --idle-unload=1ms");
@@ -329,8 +331,8 @@ static void what_is_called_stays(void **state) {
   leave();
 }
 
-// Modules that were loaded at the start are unloaded as well when nobody asks
-// for them, and a call loads them again.
+// Modules that were loaded at the start are also unloaded when they get no requests. A
+// call loads them again.
 static void they_come_back(void **state) {
   (void)state;
   enter("--idle-unload=1ms");

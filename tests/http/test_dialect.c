@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dialect of this file's own beside the server's, with a route of its own and
-// two parameters of a call, through the real server in either host. A further
-// dialect takes no more than this: fc_dialect_t, a row of routes, and a place
-// for both in a table.
+// A dialect of this file, in addition to the server's: with its own route and two
+// parameters for calls, through the real server in either host. This is all that
+// another dialect needs: fc_dialect_t, rows of routes, and an entry for both in a
+// table.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include "expect.h"
 
 // ---------------------------------------------------------------------------
-// The dialect: POST /text/MODULE/FUNCTION?separator=C&times=N with arguments
-// between separators; results as text, written N times.
+// The dialect: POST /text/MODULE/FUNCTION?separator=C&times=N. The arguments are
+// separated by C. The answer is the results as text, N times.
 
 enum { ROUTE_TEXT = FC_ROUTE_COUNT, ROUTE_MODEL, ROUTE_OF_VERSION };
 
@@ -175,7 +175,7 @@ static void it_answers_beside_the_others(void **state) {
   }
 }
 
-// A path may name a model, as in t.add, instead of a module and its function.
+// A path may name a model, like t.add, instead of a module and a function.
 static void a_path_may_name_a_model(void **state) {
   (void)state;
   static const struct {
@@ -214,8 +214,7 @@ static void a_path_may_name_a_model(void **state) {
     ask(&server, rows[i].method, rows[i].path, rows[i].body, rows[i].status,
         rows[i].type, rows[i].says);
   }
-  // What such a request asks takes no long body, so more than 64 KiB are
-  // refused.
+  // The body of a POST that is no call may have 64 KiB (FC_LIMIT_ASKING).
   char *long_body = calloc(1, (64 << 10) + 2);
   memset(long_body, 'x', (64 << 10) + 1);
   ask(&server, "POST", "/model/t.add:ask", long_body, 400, "text/plain",

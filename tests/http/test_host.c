@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules in worker processes: where their functions run, what is answered when
-// they end their process, what happens to the calls beside them, and that
-// nothing of a process is left behind.
+// Modules in worker processes: where their functions run, what is answered when they
+// end their process, what happens to other calls at that time, and that nothing of a
+// process is left behind.
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ static void start(fixture_server_t *server, const char *flags) {
   fixture_start(server, words);
 }
 
-// Sends a call that has a deadline in `ms` milliseconds.
+// Sends a call with a deadline `ms` milliseconds from now.
 static void post_timed(int fd, const char *path, const char *body, int ms) {
   char head[256];
   snprintf(head, sizeof head,
@@ -47,7 +47,7 @@ static int worker_pid(int fd) {
   return pid;
 }
 
-// Ticks of processor time a process has used.
+// How many ticks of processor time a process has used.
 static unsigned long used_ticks(int pid) {
   char path[64], line[512] = "";
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -64,8 +64,8 @@ static unsigned long used_ticks(int pid) {
   return ticks;
 }
 
-// Waits until the process uses processor time: nothing else tells that a call
-// has begun.
+// Waits until the process uses processor time: nothing else shows that its call has
+// begun.
 static void wait_until_it_runs(int pid) {
   unsigned long ticks = used_ticks(pid);
   while (used_ticks(pid) < ticks + 2) usleep(1000);
@@ -77,7 +77,8 @@ static void stop_process(int pid) {
   assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
 }
 
-// Starts a server with a file that says `crash` of that module.
+// Starts a server with a configuration file that has the policy `crash` for the module
+// of this name.
 static void start_with(fixture_server_t *server, const char *flags,
                        const char *crash) {
   char path[FIXTURE_CONFIG], all[160];
@@ -129,7 +130,7 @@ static void every_end_is_told_and_the_next_call_works(void **state) {
       {"a signal", CRASH "stop", "[6]", "stopped by signal 6 (SIGABRT)\""},
       {"one nobody catches", CRASH "stop", "[15]", "signal 15 (SIGTERM)\""},
       {"the kernel's", CRASH "stop", "[9]", "\"worker_out_of_memory\""},
-      // Under a sanitizer the status is another one: its report changes it.
+      // With a sanitizer the exit status differs: its report changes it.
       {"exit", CRASH "leave", "[3]", "ended its process: exit("},
       {"_exit", CRASH "leave_at_once", "[0]", "ended its process: exit(0)"},
       {"zeros over the region", CRASH "scribble", "[0]", "wrote over"},
@@ -177,7 +178,7 @@ static void an_error_is_the_same_as_in_a_thread(void **state) {
     assert_true(fixture_receive(one, false, &a));
     assert_true(fixture_receive(two, false, &b));
     assert_int_equal(a.status, b.status);
-    // Request ids differ, so they are made equal.
+    // The request ids differ, so they are made equal.
     char *id = strstr(a.body, "request_id"),
          *other = strstr(b.body, "request_id");
     if (id && other) memcpy(id, other, strlen("request_id\":\"") + 16);
@@ -199,8 +200,7 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   int pid = worker_pid(other);
   uint64_t began_ns = fc_clock_ns();
   post_timed(busy, CRASH "spin", "[0]", 200);
-  // This call waits behind the one that is ended, and is made by the next
-  // process.
+  // This call waits behind the one whose process is killed. The next process makes it.
   fixture_post(other, CRASH "add", "[3,4]");
   expect(busy, 504, "the deadline passed while it ran");
   uint64_t spent_ms = (fc_clock_ns() - began_ns) / 1000000u;
@@ -218,8 +218,8 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   end(&server);
 }
 
-// Makes `count` calls that end well; crash(), below, makes calls that crash, no
-// two of them alike.
+// Makes `count` calls that succeed. The calls of crash() below end their process; no
+// two of these are equal.
 static void call_well(int fd, unsigned count) {
   while (count--) call(fd, CRASH "add", "[1,2]", 200, "[3]");
 }
@@ -251,8 +251,8 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
       fixture_header(&response, "Retry-After", value, sizeof value));
   fixture_response_free(&response);
   call(fd, ADD, "[1,2]", 200, "[3]");
-  // After the quarantine the module is tried again; one more crash is enough
-  // for the next quarantine, which lasts twice as long.
+  // After the quarantine the module is tried again. One more crash then starts a
+  // quarantine that is twice as long.
   for (int round = 0; round < 2; round++) {
     int status;
     do {
@@ -272,8 +272,8 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
   fixture_forget(&server);
 }
 
-// A module is not quarantined, however many crashes there are, if nearly all of
-// its calls end well.
+// A module in which nearly all calls succeed is not quarantined, however many crashes
+// there are.
 static void one_client_does_not_end_a_module_for_all(void **state) {
   (void)state;
   fixture_server_t server;
@@ -328,7 +328,7 @@ static void who_waits_is_told_when_a_quarantine_ends(void **state) {
         fixture_header(&response, "Retry-After", value, sizeof value));
     assert_in_range(atoi(value), 38, 40);
     fixture_response_free(&response);
-    // This call waits in the queue when the module is quarantined again.
+    // This call is in the queue when the module is quarantined again.
     fixture_post(waits, CRASH "add", "[1,2]");
   }
   expect(waits, 503, "module_quarantined");
@@ -361,8 +361,7 @@ static void what_waits_again_in_a_quarantine_is_told(void **state) {
   end(&server);
 }
 
-// Resets the connection, so that the server sees at once that the client has
-// gone.
+// Resets the connection, so that the server notices at once that the client has left.
 static void reset(int fd) {
   const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
   assert_int_equal(
@@ -370,7 +369,7 @@ static void reset(int fd) {
   close(fd);
 }
 
-// Waits until the connections of clients that have gone are closed.
+// Waits until the connections of clients that have left are closed.
 static void wait_for_connections(int fd, unsigned count) {
   char text[64];
   snprintf(text, sizeof text, "\"connections\":%u,", count);
@@ -398,7 +397,7 @@ static void what_crashed_a_module_is_refused_and_others_are_not(void **state) {
   call(fd, CRASH "divide", "[1,1]", 200, "[1]");
   call(fd, CRASH "add", "[1,0]", 200, "[1]");
   expect_metric(fd, "worker_crashes_total", "crash", 1);
-  // A waiting call that equals one which has crashed meanwhile is not made.
+  // A waiting call is not made if an equal call has crashed since.
   int busy = fixture_connect(&server);
   fixture_post_handled(&server, busy, CRASH "spin", "[100]");
   fixture_post_handled(&server, fd, CRASH "divide", "[2,0]");
@@ -407,8 +406,7 @@ static void what_crashed_a_module_is_refused_and_others_are_not(void **state) {
   expect(fd, 502, "SIGFPE");
   expect(other, 422, kWords);
   expect_metric(fd, "worker_crashes_total", "crash", 2);
-  // A call is refused also when the client of the one that crashed had gone
-  // before the crash.
+  // A call is refused even if the client of the equal one had left before the crash.
   int pid = worker_pid(other);
   fixture_post_handled(&server, busy, CRASH "spin", "[0]");
   wait_until_it_runs(pid);
@@ -425,7 +423,7 @@ static void what_crashed_a_module_is_refused_and_others_are_not(void **state) {
 
 #define MODULES 4
 
-// Puts so many more modules beside those of the server, or takes them away.
+// Adds MODULES more modules to those of the server, or removes them.
 static void put_modules(const fixture_server_t *server, bool there) {
   char path[128];
   for (int i = 0; i < MODULES; i++) {
@@ -445,11 +443,11 @@ static void put_modules(const fixture_server_t *server, bool there) {
   fixture_response_free(&response);
 }
 
-// A call that is refused is answered when calls are handed over, after the turn's part
-// of a document was written. The document behind it begins then, and the loop must not
-// wait for events before its second part: the next one may be the timer by which it looks
-// at processes. One round of many in which it does not is enough; on a busy machine it may
-// take many.
+// A refused call is answered when calls are handed over. By then the loop has written
+// this turn's part of each document. The document after the refused call begins only
+// now, and the loop must not wait for events before writing its second part: the next
+// event may be the timer by which it checks processes. It is enough that the loop does
+// not wait in one of many rounds; a busy machine may need many.
 static void a_document_behind_a_refused_call_is_written(void **state) {
   (void)state;
   fixture_server_t server;
@@ -493,7 +491,7 @@ static void what_was_ended_from_outside_is_not_refused(void **state) {
   wait_until_it_runs(pid);
   assert_int_equal(kill(pid, SIGKILL), 0);
   expect(fd, 502, "worker_out_of_memory");
-  // A call that its deadline has ended is not refused the next time.
+  // A call that was ended by its deadline is not refused the next time.
   for (int i = 0; i < 2; i++) {
     (void)worker_pid(other);
     post_timed(fd, CRASH "spin", "[0]", 500);
@@ -519,7 +517,7 @@ static void a_process_more_is_no_restart(void **state) {
   int busy = fixture_connect(&server), other = fixture_connect(&server);
   int pid = worker_pid(busy);
   fixture_post_handled(&server, busy, CRASH "spin", "[0]");
-  // The call waits, so a second process is started.
+  // A call is waiting, so a second process is started.
   int second = worker_pid(other);
   assert_int_not_equal(second, pid);
   expect_metric(other, "worker_processes", "crash", 2);
@@ -576,7 +574,7 @@ static void what_waits_behind_a_slow_call_goes_elsewhere(void **state) {
   int slow = fixture_connect(&server), quick = fixture_connect(&server);
   for (int i = 0; i < 20; i++) {
     int pid = worker_pid(quick);
-    // Sent so quickly that one process is given both.
+    // Both calls are sent so quickly that one process gets both.
     stop_process(pid);
     fixture_post_handled(&server, slow, CRASH "add", "[1,1]");
     assert_int_not_equal(worker_pid(quick), pid);
@@ -598,8 +596,8 @@ static void who_is_given_to_a_stopped_process_goes_elsewhere(void **state) {
   stop_process(stopped);
   int pid = worker_pid(fd);
   assert_int_not_equal(pid, stopped);
-  // The stopped process goes on and finds nothing to do: its call was taken back,
-  // and the other process has answered it.
+  // The stopped process continues and finds nothing to do: its call was taken back, and
+  // the other process has answered it.
   assert_int_equal(kill(stopped, SIGCONT), 0);
   stop_process(pid);
   assert_int_equal(worker_pid(fd), stopped);
@@ -610,7 +608,7 @@ static void who_is_given_to_a_stopped_process_goes_elsewhere(void **state) {
   end(&server);
 }
 
-// Ends the process that has been given this call, before it can begin it.
+// Ends the process to which this call was given, before it can begin the call.
 static void kill_before_it_begins(fixture_server_t *server, int fd, int pid,
                                   int ms) {
   stop_process(pid);
@@ -626,12 +624,12 @@ static void processes_that_end_are_counted_for_each_call(void **state) {
   start(&server, "--workers=1 --crash-limit=50");
   int fd = fixture_connect(&server), other = fixture_connect(&server);
   call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
-  // The next process starts so late that the waiting call passes its deadline.
+  // The next process starts so late that the deadline of the waiting call passes.
   for (int i = 0; i < 2; i++) {
     kill_before_it_begins(&server, fd, worker_pid(other), 50);
     expect(fd, 504, "the deadline passed in the queue");
   }
-  // Another call of the same connection starts with no attempts used up.
+  // Another call of the same connection starts without failed attempts.
   kill_before_it_begins(&server, fd, worker_pid(other), 30000);
   expect(fd, 200, "[3]");
   close(fd);
@@ -639,7 +637,7 @@ static void processes_that_end_are_counted_for_each_call(void **state) {
   end(&server);
 }
 
-// The process of a module that has one. It is listed once it has been made.
+// The process id of a module with one process, which is listed once it has been made.
 static int pid_of(int fd, const char *module) {
   char request[128];
   snprintf(request, sizeof request,
@@ -656,8 +654,8 @@ static int pid_of(int fd, const char *module) {
   }
 }
 
-// Calls a function until it is known to be quick, so that a process is given
-// many of its calls at once.
+// Calls a function until it counts as quick, so that a process is given many of its
+// calls at once.
 static void prove_quick(int fd, const char *path, const char *body,
                         unsigned released) {
   for (int in_a_row = 0; in_a_row < 40;) {
@@ -677,7 +675,7 @@ static void prove_quick(int fd, const char *path, const char *body,
   }
 }
 
-// Each of three calls ends its process, while a fourth waits behind them.
+// Each of three calls ends its process, while a fourth call waits behind them.
 static void only_crashes_count_against_a_call_that_waits(void **state) {
   (void)state;
   static const struct {
@@ -698,7 +696,7 @@ static void only_crashes_count_against_a_call_that_waits(void **state) {
     int last = fixture_connect(&server), three[3];
     prove_quick(last, block, "[]", 1);
     prove_quick(last, ADD, "[1,2]", 0);
-    // All four wait for the next process, which gets them all at once.
+    // All four calls wait for the next process, which gets them all at once.
     fixture_hold_loading(true);
     const int idle = pid_of(last, "t");
     assert_int_equal(kill(idle, SIGKILL), 0);
@@ -778,8 +776,8 @@ static void the_host_tells_how_it_is(void **state) {
   end(&server);
 }
 
-// The pipes by which calls of `hold`, in threads of this process, say that they
-// have begun and are told to end.
+// Pipes for calls of `hold`, which run in threads of this process: by the first pipe
+// they report that they have begun, by the second they are told to end.
 typedef struct held_t {
   int begun[2];
   int end[2];
@@ -816,8 +814,8 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   int fd = fixture_connect(&server), other = fixture_connect(&server);
   held_t held;
   begin_held(&held);
-  // Two lost threads are replaced, the third is not, so the call behind it has
-  // not begun.
+  // Two lost threads are replaced; the third is not, so the call behind it does not
+  // begin.
   for (int i = 0; i < 3; i++) {
     post_held(&held, fd);
     expect(fd, 504, "the deadline passed while it ran");
@@ -829,7 +827,7 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   expect(other, 504, "the deadline passed in the queue");
   expect_document(fd, "/metrics", "\nfarcall_lost_threads 3\n");
   end_held(&held, 3);
-  // The lost threads do come back in the end.
+  // In the end the lost threads return.
   call(other, CRASH "add", "[1,2]", 200, "[3]");
   expect_document(fd, "/readyz", "ready");
   close(fd);
@@ -840,8 +838,8 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   fixture_forget(&server);
 }
 
-// A module may run one call at a time. The thread that does not come back from one was
-// replaced, and the next call may use the new one.
+// A module may run one call at a time. A thread that is lost in a call is replaced, and
+// the next call may use the new thread.
 static void a_lost_thread_takes_no_place_of_its_module(void **state) {
   (void)state;
   fixture_server_t server;
@@ -854,7 +852,7 @@ static void a_lost_thread_takes_no_place_of_its_module(void **state) {
   expect(fd, 504, "the deadline passed while it ran");
   post_timed(fd, CRASH "add", "[1,2]", 30000);
   expect(fd, 200, "[3]");
-  // Once it is back, there is one place as before.
+  // After the lost thread has returned, the module still runs one call at a time.
   end_held(&held, 1);
   call(fd, CRASH "add", "[1,2]", 200, "[3]");
   close(fd);
@@ -870,7 +868,7 @@ static void a_thread_is_replaced_though_nobody_waits(void **state) {
   int gone = fixture_connect(&server), other = fixture_connect(&server);
   held_t held;
   begin_held(&held);
-  // A call that had not begun would be dropped without a lost thread.
+  // If the call had not begun, it would be dropped without losing a thread.
   post_held(&held, gone);
   reset(gone);
   call(other, CRASH "add", "[1,2]", 200, "[3]");
@@ -894,7 +892,7 @@ static void copy_file(const char *from, const char *to) {
   assert_int_equal(fclose(out), 0);
 }
 
-// Every process of a module loads the bytes that the first one loaded.
+// Each process of a module loads the same bytes that the first process loaded.
 static void a_file_may_be_overwritten(void **state) {
   (void)state;
   char folder[] = "/tmp/farcall-host-XXXXXX", module[64], sidecar[64];
@@ -940,7 +938,7 @@ static void words_of_a_module_are_logged(void **state) {
   assert_non_null(strstr(log, "\"text\":\"line 1 of the module\""));
   assert_non_null(strstr(log, "\"said\":\"these are my last words\""));
   assert_non_null(strstr(log, "the module prints too much"));
-  // Only so many lines of a second are logged, not all hundred thousand.
+  // Of the hundred thousand lines only a limited number for each second is logged.
   unsigned lines = 0;
   for (const char *at = log; (at = strstr(at, "module output")); at++) lines++;
   assert_true(lines < 500);
@@ -975,7 +973,7 @@ static void nobody_waits_for_what_is_killed(void **state) {
     fixture_post_handled(&server, gone, CRASH "spin", "[0]");
     fixture_post_handled(&server, waits, CRASH "add", "[5,6]");
     wait_until_it_runs(pid);
-    // A client that says it sends no more counts as gone.
+    // A client that closes its sending side counts as gone, too.
     if (round % 2) shutdown(gone, SHUT_WR);
     else close(gone);
     expect(waits, 200, "[11]");
@@ -1028,7 +1026,7 @@ static void a_server_that_ends_leaves_no_process(void **state) {
 // ---------------------------------------------------------------------------
 // Nothing is left behind
 
-// Counts the children of this process, dead ones included.
+// Counts the children of this process, including dead ones.
 static unsigned children(void) {
   unsigned count = 0;
   DIR *directory = opendir("/proc");
@@ -1052,8 +1050,8 @@ static unsigned children(void) {
   return count;
 }
 
-// Waits a while: a process that has ended, and its descriptors, may still be there for a
-// moment.
+// Waits until the count is right: a process that has ended, and its descriptors, may
+// still be there for a moment.
 static void assert_settles(unsigned (*count)(void), unsigned wanted) {
   for (int i = 0; i < 1000 && count() != wanted; i++) usleep(10000);
   assert_int_equal(count(), wanted);
@@ -1068,8 +1066,8 @@ static long resident_kib(void) {
   return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-// FARCALL_CRASHES is how many crashes there are, 60 without it; the long form
-// of the test sets it.
+// The variable FARCALL_CRASHES is the number of crashes; the default is 60. The long
+// form of the test sets it.
 static void crashes_leave_nothing_behind(void **state) {
   (void)state;
   const char *wanted = getenv("FARCALL_CRASHES");
@@ -1092,7 +1090,7 @@ static void crashes_leave_nothing_behind(void **state) {
   assert_settles(fc_test_open_files, files);
   long grown_kib = resident_kib() - kib;
   print_message("%d crashes: %u files, %+ld KiB\n", crashes, files, grown_kib);
-  // The sanitizers keep what was freed.
+  // Sanitizers keep memory that was freed.
   if (!FC_SANITIZED) assert_true(grown_kib < 1024);
   close(fd);
   end(&server);
@@ -1100,9 +1098,9 @@ static void crashes_leave_nothing_behind(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Others while a large call passes
+// Other clients during a large call
 
-// Processor time that the server's loop has used so far.
+// The processor time that the server's loop has used so far.
 static uint64_t loop_cpu_ns(const fixture_server_t *server) {
   clockid_t clock;
   struct timespec now;
@@ -1121,8 +1119,8 @@ static void *receive_all(void *context) {
   return NULL;
 }
 
-// Prints, and bounds, the most processor time that the loop used between a
-// question and its answer while a large answer was on its way out of a process.
+// While a large answer comes out of a process, other requests are made. Prints the most
+// processor time that the loop used for one of them, and checks that it is limited.
 static void a_large_answer_holds_nobody_up(void **state) {
   (void)state;
   fixture_server_t server;
@@ -1152,7 +1150,7 @@ static void a_large_answer_holds_nobody_up(void **state) {
   end(&server);
 }
 
-// A call of `echo` whose body and answer have 4 MB.
+// The body of a call of `echo`. Body and answer have 4 MB.
 static char *make_large(void) {
   enum { COUNT = 1000000 };
   char *body = malloc(4 * COUNT + 4), *at = body;
@@ -1178,8 +1176,8 @@ static void echo_large(int fd, const char *body) {
   fixture_response_free(&response);
 }
 
-// What blocks hold once the server has given back those of the last answer, which
-// may be after the client has all of it.
+// The usage of blocks after the server has given back those of the last answer. That
+// may be some time after the client has received it.
 static fc_blocks_usage_t settled(const fixture_server_t *server) {
   fc_blocks_usage_t usage;
   for (unsigned i = 0; i < 5000; i++) {
@@ -1191,9 +1189,8 @@ static fc_blocks_usage_t settled(const fixture_server_t *server) {
   return usage;
 }
 
-// Not a byte of a large body is copied, and of a large answer only its
-// beginning: neither in a server that has not seen one before nor in one that
-// has.
+// No byte of a large body is copied, and only the beginning of a large answer. That
+// holds for the first such call of a server, and for later ones.
 static void large_bodies_and_answers_are_not_copied(void **state) {
   (void)state;
   char *body = make_large();
@@ -1205,7 +1202,7 @@ static void large_bodies_and_answers_are_not_copied(void **state) {
     echo_large(fd, body);
     const fc_blocks_usage_t usage = settled(&server);
     assert_in_range(usage.copied - before, 1, FC_RING_FIRST);
-    // The next one finds the files of both, where they are mapped.
+    // The next call uses the files of both again; they are still mapped.
     assert_int_equal(usage.files, 2);
     assert_in_range(usage.kept, 2 * strlen(body), 4 * strlen(body));
   }
@@ -1214,7 +1211,7 @@ static void large_bodies_and_answers_are_not_copied(void **state) {
   end(&server);
 }
 
-// A call of `echo` with a .npy file of a million f32, whose answer is the same file.
+// Calls `echo` with a .npy file of a million f32. The answer must be the same file.
 static void echo_npy(int fd, const char *file, size_t size) {
   char head[256];
   fixture_response_t response;
@@ -1234,7 +1231,7 @@ static void echo_npy(int fd, const char *file, size_t size) {
 
 #define NPY_SIZE (128u + 4000000u)
 
-// Of each seed another file.
+// Makes a .npy file that differs for each seed.
 static void fill_npy(char *file, unsigned seed) {
   memset(file, ' ', 128);
   memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
@@ -1248,9 +1245,9 @@ static void fill_npy(char *file, unsigned seed) {
   }
 }
 
-// A result that lies in the body is sent from there: neither copied nor given memory of
-// its own. In a process it is if the call had no fault, which any call may have, so one
-// time of many is enough.
+// A result that lies in the body is sent from there: it is neither copied nor given
+// memory of its own. In a process this works only if the call had no page fault. Any
+// call may have one, so one success in many tries is enough.
 static void results_that_lie_in_the_body_are_not_copied(void **state) {
   (void)state;
   static const struct {
@@ -1272,7 +1269,7 @@ static void results_that_lie_in_the_body_are_not_copied(void **state) {
       echo_npy(fd, file, NPY_SIZE);
       const fc_blocks_usage_t usage = settled(&server);
       assert_int_equal(usage.files, row->files);
-      // The file of an answer that was copied once stays.
+      // The file of an answer that was copied once is kept.
       kept += usage.copied - before < FC_BLOCK_SMALLEST &&
               (row->files || usage.kept < NPY_SIZE + NPY_SIZE / 2);
     }
@@ -1283,7 +1280,7 @@ static void results_that_lie_in_the_body_are_not_copied(void **state) {
   free(file);
 }
 
-// Waits until the server keeps no more than so many bytes.
+// Waits until the server keeps at most this many bytes.
 static void wait_kept(const fixture_server_t *server, uint64_t most,
                       unsigned most_ms) {
   while (fc_blocks_usage(server->loop->blocks).kept > most) {
@@ -1292,8 +1289,8 @@ static void wait_kept(const fixture_server_t *server, uint64_t most,
   }
 }
 
-// The file of an answer goes with the process that may be given it, that of a body
-// when it was not used for long. Their connection stays.
+// The file of an answer is released when its process ends, the file of a body when it
+// was not used for long. The connection stays open.
 static void kept_files_go(void **state) {
   (void)state;
   char *body = make_large();
@@ -1314,7 +1311,7 @@ static void kept_files_go(void **state) {
   end(&server);
 }
 
-// Processes of different modules are never given the same file.
+// Processes of different modules never get the same file.
 static void each_module_has_its_own_files(void **state) {
   (void)state;
   static const struct {
@@ -1344,7 +1341,7 @@ static void each_module_has_its_own_files(void **state) {
   }
 }
 
-// A process is killed after it has finished a large answer, before the loop has
+// A process is killed after it has finished a large answer, but before the loop has
 // sent all of it.
 static void an_answer_outlives_its_process(void **state) {
   (void)state;

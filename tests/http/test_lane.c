@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lane: which calls the loop makes itself, and what follows when one of them takes
-// longer than the loop may be kept.
+// The lane: which calls the loop makes itself, and what happens when such a call takes
+// longer than the loop may spend.
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -20,8 +20,8 @@ static bool ran_on_loop(const fixture_server_t *server) {
   return pthread_equal(fixture_last_thread(), server->thread);
 }
 
-// Makes calls until one runs on the loop. A function enters the lane after sixteen quick
-// calls, or more on a noisy machine.
+// Makes calls until one runs on the loop. A function enters the lane after sixteen
+// quick calls; on a noisy machine after more.
 static void enter_lane(const fixture_server_t *server, int fd, const char *path,
                        const char *body) {
   unsigned calls = 0;
@@ -39,8 +39,8 @@ typedef struct attempt_row_t {
   const char *answer;
 } attempt_row_t;
 
-// What takes too long on the loop is given up there and made again by a worker, with the
-// same answer, and then the function must prove itself again.
+// A call that takes too long on the loop is given up, and a worker makes it again with
+// the same answer. After that the function must prove again that it is quick.
 static void attempts_that_take_long_are_made_again(void **state) {
   (void)state;
   static char spin[24];
@@ -71,8 +71,8 @@ static void attempts_that_take_long_are_made_again(void **state) {
   }
 }
 
-// Sends {x, 13} as raw floats behind a document whose size keeps them aligned, so that
-// the function may get them where they lie in the body.
+// Sends {x, 13} as raw floats after a document. The document's size keeps the floats
+// aligned, so that the function may use them in the body.
 static void post_floats(int fd, float x) {
   char body[136];
   const float floats[] = {x, 13};
@@ -88,7 +88,7 @@ static void post_floats(int fd, float x) {
   fixture_send(fd, body, sizeof body);
 }
 
-// What an attempt writes to the tensors of its call does not reach the worker.
+// What an attempt writes into the call's tensors does not reach the worker.
 static void an_attempt_leaves_the_body_as_it_came(void **state) {
   (void)state;
   static const char kQuick[] =
@@ -110,8 +110,8 @@ static void an_attempt_leaves_the_body_as_it_came(void **state) {
   end(&server);
 }
 
-// The deadline of a call is nothing that the loop may wait for: it answers others while
-// the call runs, however quick the function was before.
+// The loop must not wait until a call's deadline. It answers others while the call
+// runs, however quick the function was before.
 static void a_quick_function_that_turns_slow_keeps_nobody_waiting(
     void **state) {
   (void)state;
@@ -152,8 +152,8 @@ static void a_quick_function_that_turns_slow_keeps_nobody_waiting(
   }
 }
 
-// To check the arguments of a call is quick, whatever the function does with
-// them, so it says nothing of how long the function takes.
+// Checking the arguments of a call is quick, whatever the function does. So that does
+// not show that the function is quick.
 static void what_was_only_checked_stays_off_the_loop(void **state) {
   (void)state;
   fixture_server_t server;
@@ -181,7 +181,7 @@ static void what_has_state_of_its_own_stays_off_the_loop(void **state) {
   end(&server);
 }
 
-// Only functions that run in threads may be called on the loop.
+// Only functions that run in threads may run on the loop.
 static void lanes_can_be_chosen(void **state) {
   (void)state;
   fixture_server_t server;
@@ -201,7 +201,7 @@ static void lanes_can_be_chosen(void **state) {
   end(&server);
 }
 
-// A quick call that would run on the loop waits behind those of its module.
+// A quick call that could run on the loop waits behind other calls of its module.
 static void a_quick_call_does_not_overtake(void **state) {
   (void)state;
   fixture_server_t server;
@@ -210,7 +210,7 @@ static void a_quick_call_does_not_overtake(void **state) {
   const int fd = fixture_connect(&server);
   unsigned calls = 0;
   do {
-    // The loop may answer before it counts the bytes that it has handled.
+    // The loop may send the answer before it counts the request's bytes as handled.
     fixture_post_handled(&server, fd, ADD, "[1,2]");
     expect(fd, 200, "[3]");
     assert_true(++calls < 100000);

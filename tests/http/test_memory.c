@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of bodies: what is announced costs nothing, what arrives is counted,
-// and one client cannot have all of it.
+// The memory of bodies: a length that is announced costs nothing, bytes that arrive are
+// counted, and one client cannot use all of it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #define ADD "/api/v1/functions/t/add"
 #define MIB ((size_t)1 << 20)
 
-// Connects a client whose address is 127.0.0.N.
+// Connects a client that has the address 127.0.0.N.
 static int connect_as(const fixture_server_t *server, unsigned n) {
   int fd = fixture_socket();
   fixture_bind(fd, n);
@@ -19,7 +19,7 @@ static int connect_as(const fixture_server_t *server, unsigned n) {
   return fd;
 }
 
-// Sends the head of a call of `add`, with `fields` in it.
+// Sends the head of a call of `add`; `fields` are further header lines.
 static void send_head(int fd, size_t length, const char *fields) {
   char head[256];
   snprintf(head, sizeof head,
@@ -29,8 +29,8 @@ static void send_head(int fd, size_t length, const char *fields) {
   assert_true(fixture_send_text(fd, head));
 }
 
-// A body [1,2] of `length` bytes, with blanks between: the sum is right only if
-// the last bytes are there.
+// A body [1,2] that is padded to `length` bytes with blanks between. Its sum is right
+// only if the last bytes arrived.
 static char *make_body(size_t length) {
   char *body = malloc(length);
   assert_non_null(body);
@@ -46,7 +46,7 @@ static void send_body(int fd, size_t length, size_t from, size_t to) {
   free(body);
 }
 
-// Sends all but the last byte and waits until the server has it.
+// Sends all but the last byte, and waits until the server has read that.
 static void begin_body(const fixture_server_t *server, int fd, size_t length,
                        const char *fields) {
   uint64_t bytes = fixture_bytes(server);
@@ -124,7 +124,7 @@ static void bodies_beyond_the_memory_are_503(void **state) {
 
 static void memory_may_run_out_while_a_body_arrives(void **state) {
   (void)state;
-  // Two of them count as 2 MiB, and the third as 64 KiB before it grows.
+  // Two bodies count as 2 MiB; the third counts as 64 KiB before it grows.
   enum { LENGTH = 600000 };
   fixture_server_t server;
   fixture_start(&server, "--max-memory=2200k");
@@ -190,13 +190,12 @@ static void one_client_has_its_share(void **state) {
   send_head(greedy[2], LENGTH, "Expect: 100-continue\r\n");
   expect_429(greedy[2]);
   assert_true(fixture_closed(greedy[2]));
-  // Small requests are always possible, and other clients have shares of their
-  // own.
+  // Small requests are always possible, and other clients have their own shares.
   close(greedy[2]);
   greedy[2] = connect_as(&server, 2);
   call(greedy[2], ADD, "[1,2]", 200, "[3]");
   post_body(other, LENGTH);
-  // Chunks are counted as they come.
+  // Chunks are counted as they arrive.
   fixture_send_text(greedy[2], "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
                                "Transfer-Encoding: chunked\r\n\r\n2000\r\n");
   send_body(greedy[2], 0x2000, 0, 0x2000);
@@ -206,7 +205,7 @@ static void one_client_has_its_share(void **state) {
     end_body(greedy[i], LENGTH);
     post_body(greedy[i], LENGTH);
   }
-  // Nothing is held any more, so one request may be larger than the share.
+  // The client holds nothing any more, so one of its requests may exceed the share.
   post_body(greedy[0], 3 * MIB);
   for (int i = 0; i < 3; i++) close(greedy[i]);
   close(other);

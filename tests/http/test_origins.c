@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pages of other sites: every origin with every policy, as one table; what a browser is
-// told of the answer, and when it asks before.
+// Pages of other sites: every origin with every policy, as one table; the headers for
+// the browser, and when it asks first (preflight).
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,8 +18,8 @@ static const struct {
     {"--allow-origin=*", false},
 };
 
-// What Access-Control-Allow-Origin says under each policy; NULL: the page is refused;
-// "": it is one of the server's own, which need not be told.
+// The value of Access-Control-Allow-Origin under each policy. NULL: the page is
+// refused. "": the page is the server's own and needs no such header.
 static const struct {
   const char *name, *origin;
   const char *allowed[POLICIES];
@@ -73,7 +73,7 @@ static void check_answer(const fixture_server_t *server, const char *origin,
   fixture_response_t response =
       ask(server, "GET /api/v1/modules/nope", origin, "");
   const bool told = allowed && *allowed;
-  // The page may read errors too.
+  // The page may read errors, too.
   assert_int_equal(response.status, allowed ? 404 : 403);
   has(&response, "Access-Control-Allow-Origin", told ? allowed : NULL);
   has(&response, "Access-Control-Allow-Methods", NULL);
@@ -107,7 +107,7 @@ static void check_preflight(const fixture_server_t *server, const char *origin,
   has(&response, "Access-Control-Max-Age", told ? "7200" : NULL);
   has(&response, "Vary", varies ? "Origin" : NULL);
   fixture_response_free(&response);
-  // Who does not ask as browsers do is not answered so.
+  // An OPTIONS request that is not a browser's preflight gets no such headers.
   response = ask(server, "OPTIONS /api/v1/functions/t/add", origin, "");
   assert_int_equal(response.status, allowed ? 405 : 403);
   fixture_response_free(&response);
@@ -143,7 +143,7 @@ static void calls_of_pages_are_answered(void **state) {
   assert_string_equal(response.body, "{\"results\":[7]}");
   has(&response, "Access-Control-Allow-Origin", "https://a.example");
   fixture_response_free(&response);
-  // The next request of the connection is of no page.
+  // The next request of the connection comes from no page.
   assert_true(fixture_receive(fd, false, &response));
   assert_string_equal(response.body, "{\"results\":[8]}");
   has(&response, "Access-Control-Allow-Origin", NULL);
@@ -153,7 +153,7 @@ static void calls_of_pages_are_answered(void **state) {
   fixture_forget(&server);
 }
 
-// Else any page could change the server of whoever visits it.
+// Otherwise any page could change the server of a person who visits the page.
 static void pages_change_nothing_without_a_token(void **state) {
   (void)state;
   fixture_server_t server;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers in parts through the real server: how HTTP/1.1 and 1.0 frame them, what becomes
-// of them when their source fails, their reader stops or leaves, and the server ends. A
-// dialect of this file's own makes them, of any length.
+// Answers in parts through the real server: how HTTP/1.1 and 1.0 frame them, and what
+// happens when their source fails, their reader stops or leaves, or the server ends. A
+// dialect of this file makes such answers, of any length.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,8 +20,8 @@
 #include "pool/turn.h"
 
 // ---------------------------------------------------------------------------
-// GET /parts?passes=N&size=K&fail=F: N times an entry of K KiB for each function, of which
-// number F of a pass fails.
+// GET /parts?passes=N&size=K&fail=F: each of N passes has an entry of K KiB for each
+// function. Entry number F of a pass fails.
 
 enum { ROUTE_PARTS = FC_ROUTE_COUNT, ROUTE_TURNS };
 
@@ -102,9 +102,11 @@ static fc_status_t put_error(const fc_problem_t *problem, fc_sink_t *sink,
 // ---------------------------------------------------------------------------
 // POST /turns/MODULE/FUNCTION with
 // "times=N&per=P&keep=K&crash=C&fail=F&wait=W&late=L&mute=M&pad=B&slow=S&until=U":
-// N steps, P in each turn (0: as many as there is time for), K KiB kept between turns. Step
-// C ends the process, F fails, W waits until it is ended, L says that the deadline of the
-// turn before has passed. The first M write nothing, the others B bytes more than they
+// N steps, P in each turn (0: as many as there is time for), K KiB kept between turns.
+// Step C ends the process, step F fails, step W waits until the call is ended, step L
+// reports that the deadline of the previous turn has passed. The first M steps write
+// nothing, the others B more bytes than needed. Up to step U, every S-th takes the time
+// of five turns. The function is not called.
 // must. Up to step U every S-th takes five turns' time. The function is not called.
 
 typedef struct steps_t {
@@ -135,7 +137,7 @@ static fc_status_t begin_steps(fc_turn_t *turn, fc_error_t *err) {
                          .slow = number_of(turn->body, FC_STR("slow")),
                          .until = number_of(turn->body, FC_STR("until"))};
   if (!steps.times) return fc_fail(err, FC_CODE_JSON_SCHEMA, "no times");
-  // In two steps: what there is stays when the carry grows.
+  // The carry grows in two steps, so that its contents must be kept when it grows.
   FC_TRY(fc_turn_grow(turn, sizeof steps, err));
   memcpy(turn->carry, &steps, sizeof steps);
   turn->carry_size = sizeof steps;
@@ -193,7 +195,8 @@ static fc_status_t make_turn(fc_turn_t *turn, fc_error_t *err) {
     return fc_fail(err, FC_CODE_BAD_RESULT, "byte %u is lost", (unsigned)i);
   }
   for (uint64_t made = 0; steps.next <= steps.times; made++) {
-    // What fails is the first step of its turn: those before it are sent.
+    // A step that fails or waits begins a turn of its own: the steps before it are
+    // sent.
     turn->more =
         made && (steps.next == steps.fail || steps.next == steps.wait ||
                  (steps.per ? made == steps.per : fc_turn_is_over(turn)));
@@ -230,7 +233,7 @@ static const fc_routes_t kRoutes = {kRows, FC_ARRAY_COUNT(kRows),
                                     FC_ARRAY_COUNT(kDialects), kDialects};
 
 // ---------------------------------------------------------------------------
-// A reader of HTTP that is not the server's
+// An HTTP reader that shares no code with the server
 
 typedef struct bytes_t {
   char *data;
@@ -245,7 +248,7 @@ static void append(bytes_t *bytes, const char *data, size_t size) {
   bytes->data[bytes->size] = '\0';
 }
 
-// Reads to the end. *out_reset: the connection was broken.
+// Reads to the end of the stream. *out_reset: the connection was reset.
 static bytes_t read_all(int fd, bool *out_reset) {
   static char block[1 << 16];
   bytes_t all = {0};
@@ -322,7 +325,7 @@ static told_t ask(const fixture_server_t *server, const char *method,
 
 #define CLOSE "Connection: close\r\n"
 
-// What it must be: `entries` for each pass, each of `size` KiB of one letter.
+// The body must have `entries` entries for each pass, each of `size` KiB of one letter.
 static void check_body(const told_t *told, uint32_t entries, uint32_t passes,
                        uint32_t size) {
   const size_t each = (size_t)size << 10;
@@ -338,7 +341,7 @@ static void check_body(const told_t *told, uint32_t entries, uint32_t passes,
 static uint32_t count_entries(const fixture_server_t *server) {
   told_t told = ask(server, "GET", "/parts?passes=1&size=1", "1.1", CLOSE);
   const uint32_t entries = (uint32_t)(told.size - 2) >> 10;
-  // It fits one part: nothing says that there could be more.
+  // The document fits into one part, and its head does not announce more parts.
   assert_true(told.length);
   assert_int_equal(told.chunks, 0);
   assert_true(entries > 10);
@@ -347,7 +350,7 @@ static uint32_t count_entries(const fixture_server_t *server) {
   return entries;
 }
 
-// The number behind `name` in /metrics.
+// The value of metric `name` in /metrics.
 static unsigned long metric(const fixture_server_t *server, const char *name) {
   told_t told = ask(server, "GET", "/metrics", "1.1", CLOSE);
   char line[96];
@@ -367,7 +370,7 @@ static void wait_for_metric(const fixture_server_t *server, const char *name,
   }
 }
 
-// A client that asks for a gigabyte, and has read nothing yet.
+// Connects a client that requests a gigabyte and has not read anything yet.
 static int ask_slowly(fixture_server_t *server, const char *options) {
   fixture_start(server, options);
   const int fd = fixture_connect(server);
@@ -389,7 +392,7 @@ static void a_long_document_comes_in_chunks(void **state) {
   assert_true(told.whole && !told.reset && !told.length);
   assert_true(told.chunks > 20 && told.chunks <= 20 * entries);
   assert_int_equal(told.rest, 0);
-  // What is known of it before it is written is said.
+  // Headers that are known before the document is written are sent.
   assert_non_null(strstr(told.all, "ETag: \"0123\""));
   free(told.all);
 
@@ -406,8 +409,8 @@ static void a_long_document_comes_in_chunks(void **state) {
   end(&server);
 }
 
-// The next request on the connection is answered behind the last chunk; so it is behind
-// the head that a HEAD gets.
+// The answer to the next request follows the last chunk, or the head that answers a
+// HEAD.
 static void a_connection_goes_on(void **state) {
   (void)state;
   fixture_server_t server;
@@ -435,8 +438,8 @@ static void a_connection_goes_on(void **state) {
   end(&server);
 }
 
-// The head was sent as that of a success. What came is kept, and the client sees that
-// something is missing.
+// The head of a success was sent already. What was sent stays, and the client sees that
+// the rest is missing.
 static void a_failure_after_the_beginning_cuts_it(void **state) {
   (void)state;
   fixture_server_t server;
@@ -463,8 +466,8 @@ static void a_failure_after_the_beginning_cuts_it(void **state) {
   fixture_forget(&server);
 }
 
-// A gigabyte for a client that does not read: the server makes no more than the socket
-// holds and a part, and others are answered meanwhile.
+// A gigabyte is requested by a client that does not read. The server makes only as much
+// as the socket holds, plus one part, and answers others meanwhile.
 static void who_does_not_read_holds_nobody_up(void **state) {
   (void)state;
   fixture_server_t server;
@@ -501,7 +504,7 @@ static void who_stops_to_read_is_ended(void **state) {
   end(&server);
 }
 
-// The server ends while an answer goes on: at the end of --drain the answer is cut.
+// The server ends while an answer is being sent: after the time of --drain it is cut.
 static void a_drain_cuts_it(void **state) {
   (void)state;
   fixture_server_t server;
@@ -531,7 +534,7 @@ static told_t post(const fixture_server_t *server, const char *body,
   return ask(server, "POST", "/turns/t/add", "1.1", more);
 }
 
-// Writes the lines of steps `first` to `last`, and returns where they end.
+// Writes the lines of the steps `first` to `last`. Returns the end of the text.
 static char *print_steps(char *out, const char *before, const char *after,
                          uint64_t first, uint64_t last) {
   uint64_t sum = 0;
@@ -594,7 +597,7 @@ static void calls_are_made_in_turns(void **state) {
       free(told.all);
       continue;
     }
-    // Events are never cut: the last one says that it is an error.
+    // Event streams are never cut: their last event is the error.
     assert_int_equal(told.whole, !rows[i].whole && (events || !*rows[i].end));
     assert_int_equal(told.size, strlen(expected));
     assert_memory_equal(told.body, expected, told.size);
@@ -612,7 +615,7 @@ static void calls_are_made_in_turns(void **state) {
   end(&server);
 }
 
-// A client that has begun a call and has its first part.
+// Connects a client that has begun a call and received its first part.
 static int begin_call(const fixture_server_t *server, const char *body,
                       const char *fields) {
   char text[512], first;
@@ -652,7 +655,8 @@ static bool in_process(void) {
   return host && !strcmp(host, "process");
 }
 
-// In a process what is kept lies in the area for bodies, which does not grow.
+// In a process, what is kept between turns lies in the area for bodies, which has a
+// fixed size.
 static void what_is_kept_has_a_limit_in_a_process(void **state) {
   (void)state;
   fixture_server_t server;
@@ -667,7 +671,8 @@ static void what_is_kept_has_a_limit_in_a_process(void **state) {
   end(&server);
 }
 
-// What calls keep is their client's: what is too much ends the last of them alone.
+// What a call keeps counts as its client's memory. If that is too much, only the last
+// of the client's calls fails.
 static void what_is_kept_is_its_clients(void **state) {
   (void)state;
   fixture_server_t server;
@@ -690,13 +695,13 @@ static void what_is_kept_is_its_clients(void **state) {
   end(&server);
 }
 
-// A turn ends before the deadline: steps that are quick never meet it.
+// A turn ends before the call's deadline, so quick steps never pass it.
 static void a_turn_ends_before_its_deadline(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "");
   bool passed = true;
-  // Until no turn waits in the queue for so long.
+  // Tries longer deadlines until none passes while a turn waits in the queue.
   for (int tries = 0; passed; tries++) {
     char fields[64];
     snprintf(fields, sizeof fields, "Farcall-Timeout-Ms: %d\r\n" CLOSE,
@@ -710,8 +715,8 @@ static void a_turn_ends_before_its_deadline(void **state) {
   end(&server);
 }
 
-// However a call ends in its second turn, the answer says at which step, is cut, and the
-// next call works.
+// However a call ends in a turn after the first, its answer names the step and is cut,
+// and the next call works.
 static void what_ends_a_turn_ends_the_answer(void **state) {
   (void)state;
   static const struct {
@@ -745,8 +750,8 @@ static void what_ends_a_turn_ends_the_answer(void **state) {
   end(&server);
 }
 
-// What a quick step has written does not wait for a slow one; many quick ones go together
-// again.
+// The output of a quick step is sent before a slow step begins. Many quick steps are
+// then sent together again.
 static void a_slow_step_keeps_no_others_waiting(void **state) {
   (void)state;
   static const struct {
@@ -769,7 +774,7 @@ static void a_slow_step_keeps_no_others_waiting(void **state) {
   end(&server);
 }
 
-// The call of a client that leaves is ended: while it runs, and while it waits for the
+// When a client leaves, its call is ended: while it runs, and while it waits for the
 // client to read.
 static void who_leaves_ends_its_call(void **state) {
   (void)state;
@@ -793,7 +798,8 @@ static void who_leaves_ends_its_call(void **state) {
   end(&server);
 }
 
-// No worker waits for a reader: as many stop to read as there are workers, and more.
+// No worker waits for a reader: the clients that stop reading are more than the
+// workers.
 static void who_does_not_read_keeps_no_worker(void **state) {
   (void)state;
   int readers[6];
@@ -836,8 +842,8 @@ static void is_alive(const fixture_server_t *server) {
   free(told.all);
 }
 
-// However many parts there are, and however slowly they are read, the server has one of
-// them. FARCALL_PARTS: how many.
+// However many parts there are, and however slowly they are read, the server holds only
+// one of them. The variable FARCALL_PARTS is their number.
 static void many_parts_take_no_memory(void **state) {
   (void)state;
   enum { SPARE = 8 << 20 };
@@ -871,7 +877,7 @@ static void many_parts_take_no_memory(void **state) {
   end(&server);
 }
 
-// The server ends while a call goes on.
+// The server ends while a call in parts is running.
 static void a_drain_cuts_a_call(void **state) {
   (void)state;
   fixture_server_t server;

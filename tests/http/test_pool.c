@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The server under more than it can take, and calls going through workers and
-// the loop in every way: every answer is compared with what it must be.
+// The server with more calls than it can take, and calls that run on workers and on the
+// loop in every order: each answer is compared with the expected one.
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void a_full_queue_is_503_at_once(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "--workers=1 --queue=2 --lane=never");
-  // One call runs, one more has a slot, two wait: then the queue is full.
+  // One call runs, one has a slot, and two wait: then the queue is full.
   int busy[4], more = fixture_connect(&server);
   for (int i = 0; i < 4; i++) {
     busy[i] = fixture_connect(&server);
@@ -33,7 +33,7 @@ static void a_full_queue_is_503_at_once(void **state) {
   assert_non_null(
       fixture_header(&response, "Retry-After", value, sizeof value));
   fixture_response_free(&response);
-  // A question about health does not queue.
+  // A health request does not queue.
   fixture_send_text(more, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect(more, 200, "ready");
   fixture_release(4);
@@ -58,7 +58,8 @@ static void connections_beyond_the_limit_are_503(void **state) {
   assert_true(fixture_closed(three));
   close(three);
   close(two);
-  // The connection's place is free once the server has seen the client leave.
+  // The connection's place becomes free once the server has noticed that the client
+  // left.
   for (;;) {
     int again = fixture_connect(&server);
     fixture_post(again, ADD, "[1,2]");
@@ -124,7 +125,7 @@ static void a_large_body_arrives_whole(void **state) {
   end(&server);
 }
 
-// Many connections at once, each checking its own sums.
+// Many connections at once; each checks its own sums.
 #define CLIENTS 8
 #define ROUNDS 60
 #define PIPELINED 4
@@ -219,7 +220,7 @@ static void clients_that_vanish_leave_nothing_behind(void **state) {
 
 #define SERIAL "/api/v1/functions/serial/"
 
-// Calls that one thread makes, in the order they come in.
+// Calls that a single thread makes, in the order in which they arrive.
 typedef struct line_t {
   fixture_server_t server;
   unsigned before;
@@ -241,8 +242,8 @@ static void stand_in_line(line_t *line, const char *const *paths,
   fixture_wait_blocked(1);
 }
 
-// Lets call `index` go on, which runs, and expects its answer. As soon as the
-// next call blocks, `begun` calls must have begun.
+// Releases call `index`, which is running, and expects its answer. When the next call
+// blocks, `begun` calls must have begun.
 static void expect_next(line_t *line, unsigned index, unsigned begun) {
   fixture_release(1);
   expect(line->fds[index], 200, "[]");
@@ -257,9 +258,8 @@ static void end_line(line_t *line, unsigned last) {
   end(&line->server);
 }
 
-// The thread is given one call to run and one to go on with. The calls that
-// wait after these are begun in turns of the modules, so the call that came
-// last is begun as the fourth.
+// The thread gets one call to run and one to continue with. After these, modules take
+// turns, so the call that came last is begun as the fourth.
 static void modules_take_turns(void **state) {
   (void)state;
   static const char *const kPaths[] = {BLOCK, BLOCK, BLOCK, BLOCK,
@@ -273,8 +273,8 @@ static void modules_take_turns(void **state) {
   end_line(&line, 3);
 }
 
-// Of a serial module the thread is given no second call to go on with, so
-// another module's call overtakes that one.
+// The thread gets no second call of a serial module to continue with, so a call of
+// another module overtakes it.
 static void calls_of_a_serial_module_take_turns(void **state) {
   (void)state;
   static const char *const kPaths[] = {SERIAL "block", SERIAL "block", ADD};

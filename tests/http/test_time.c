@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens in time: time-outs, deadlines, clients that go away, loading,
-// draining. Time-outs under test are short options of the server; the tests
-// wait for what they cause, never for time itself.
+// Behaviour that depends on time: time-outs, deadlines, clients that leave, loading,
+// draining. The time-outs are short options of the server. The tests wait for their
+// effects, never for the time itself.
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static void expect_request(const fixture_server_t *server, const char *method,
 #define BLOCK "/api/v1/functions/t/block"
 #define ADD "/api/v1/functions/t/add"
 #define UNTIL "/api/v1/functions/t/until"
-// A time-out that a test waits for, and within which it must connect and send on a
-// machine that is busy with something else.
+// A time-out that a test waits for. It is long enough to connect and send within it,
+// even on a busy machine.
 #define SHORT "500ms"
 
 static void a_slow_head_is_408(void **state) {
@@ -60,7 +60,7 @@ static void no_patience_with_bodies_is_no_endless_loop(void **state) {
   fixture_server_t server;
   fixture_start(&server, "--body-timeout=0 --lane=never");
   int fd = fixture_connect(&server);
-  // Faster than the least rate for some milliseconds, slower after.
+  // The body comes faster than the least rate for some milliseconds, then slower.
   fixture_send_text(fd, "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
                         "Content-Length: 90\r\n\r\n[1,2]     "
                         "                                        ");
@@ -115,8 +115,8 @@ static void a_call_may_take_longer_than_any_time_out(void **state) {
   int fd = fixture_connect(&server), idle = fixture_connect(&server);
   fixture_post(fd, BLOCK, "[]");
   fixture_wait_blocked(1);
-  // The call has run for longer than the time-outs: the idle connection was closed
-  // meanwhile.
+  // The call has run for longer than the time-outs. Meanwhile the idle connection was
+  // closed.
   assert_true(fixture_closed(idle));
   fixture_release(1);
   expect(fd, 200, "[]");
@@ -133,7 +133,8 @@ static void a_client_that_takes_no_answer_is_reset(void **state) {
   int small = 4096;
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
   fixture_post(fd, "/api/v1/functions/t/grow", "[20000000]");
-  // The event is that the connection closes, although nobody reads.
+  // The event to wait for is that the server closes the connection of a client that
+  // does not read.
   for (;;) {
     fixture_response_t info = fixture_request(&server, "GET", "/api/v1", "");
     bool gone = strstr(info.body, "\"connections\":1,") != NULL;
@@ -144,7 +145,7 @@ static void a_client_that_takes_no_answer_is_reset(void **state) {
   end(&server);
 }
 
-// To read the whole answer takes much longer than the client may stop reading.
+// Reading the whole answer takes much longer than a client may pause its reading.
 static void a_client_that_takes_its_time_gets_its_answer(void **state) {
   (void)state;
   enum { ELEMENTS = 20000000, PIECE = 1 << 16 };
@@ -160,7 +161,7 @@ static void a_client_that_takes_its_time_gets_its_answer(void **state) {
   ssize_t got = 1;
   while (got > 0) {
     if (!begin_ns) begin_ns = fc_clock_ns();
-    // At two bytes for each element, so much is due by now.
+    // At two bytes for each element, this much should have been read by now.
     uint64_t due = (fc_clock_ns() - begin_ns) * 2 / (duration_ns / ELEMENTS);
     if (size > due) {
       sched_yield();
@@ -175,8 +176,8 @@ static void a_client_that_takes_its_time_gets_its_answer(void **state) {
   end(&server);
 }
 
-// With one call in front, the late calls have been given to the worker; with
-// three they have not.
+// With one call in front, the late calls were already given to the worker; with three
+// they were not.
 static void a_deadline_passes_behind(int calls) {
   fixture_server_t server;
   fixture_start(&server, "--workers=1 --lane=never");
@@ -187,7 +188,7 @@ static void a_deadline_passes_behind(int calls) {
   }
   fixture_wait_blocked(1);
   unsigned before = fixture_calls();
-  // The second is queued while the first is taken out of the queue.
+  // The second call is queued while the first is taken out of the queue.
   for (int i = 0; i < 2; i++) {
     fixture_send_text(late,
                       "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
@@ -197,7 +198,7 @@ static void a_deadline_passes_behind(int calls) {
   expect(late, 504, "\"stop\":\"queue\"");
   expect(late, 504, "\"stop\":\"queue\"");
   assert_int_equal(fixture_calls(), before);
-  // The connection itself goes on: it serves another call.
+  // The connection still works: it serves another call.
   fixture_release((unsigned)calls);
   for (int i = 0; i < calls; i++) expect(busy[i], 200, NULL);
   fixture_post(late, ADD, "[1,2]");
@@ -224,8 +225,8 @@ static void a_deadline_reaches_the_running_call(void **state) {
   end(&server);
 }
 
-// With one call in front, the dropped call has been given to the worker; with
-// three it has not.
+// With one call in front, the dropped call was already given to the worker; with three
+// it was not.
 static void a_reset_drops_a_waiting_call(int calls) {
   fixture_server_t server;
   fixture_start(&server, "--workers=1 --lane=never");
@@ -244,8 +245,8 @@ static void a_reset_drops_a_waiting_call(int calls) {
   const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
   setsockopt(gone, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   close(gone);
-  // The call has left the queue, and the connection is closed, while the worker
-  // is busy.
+  // The call has left the queue and the connection is closed while the worker is still
+  // busy.
   char wanted[32];
   snprintf(wanted, sizeof wanted, "\"connections\":%d,", calls + 1);
   for (;;) {
@@ -259,8 +260,8 @@ static void a_reset_drops_a_waiting_call(int calls) {
     expect(busy[i], 200, NULL);
     close(busy[i]);
   }
-  // A dropped call that the worker already has is counted when it comes back,
-  // which may be later.
+  // If the worker already has the dropped call, it is counted only when the worker
+  // returns it, which may be later.
   if (calls > 1) {
     fixture_response_t metrics =
         fixture_request(&server, "GET", "/metrics", "");
@@ -269,7 +270,7 @@ static void a_reset_drops_a_waiting_call(int calls) {
     fixture_response_free(&metrics);
   }
   end(&server);
-  // The other waiting calls have run, the dropped one has not.
+  // The other waiting calls have run; the dropped one has not.
   assert_int_equal(fixture_calls(), before + (unsigned)calls - 1);
 }
 
@@ -337,7 +338,7 @@ static void what_is_loaded_holds_nobody_up(void **state) {
   fixture_server_t server;
   fixture_hold_loading(true);
   fixture_start(&server, "");
-  // Waits until the files of the directory are known.
+  // Waits until the files of the directory are listed.
   for (bool known = false; !known;) {
     fixture_response_t list =
         fixture_request(&server, "GET", "/api/v1/modules", "");
@@ -371,8 +372,8 @@ static unsigned count_generations(const fixture_server_t *server,
   return count;
 }
 
-// A request keeps the generation it was routed to. The generation goes when the
-// answer is sent, or, when its client has left, when the call has ended.
+// A request keeps the generation that it was routed to. That generation ends when the
+// answer is sent or, if the client has left, when the call has ended.
 static void generations_answer_side_by_side(void **state) {
   (void)state;
   static const struct {
@@ -407,7 +408,7 @@ static void not_ready_until_every_path_was_tried(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "");
-  // A server that has not tried all of its PATHs yet.
+  // A server that has not yet tried all of its PATHs.
   fc_modules_t modules = {.started = false};
   fc_server_t half = {.modules = &modules};
   fc_error_t error;
@@ -435,8 +436,7 @@ static void draining_finishes_what_is_in_flight(void **state) {
   expect(idle, 200, NULL);
   fixture_wait_blocked(1);
   fc_loop_stop(server.loop);
-  // An idle connection is closed at once; one with a call, running or waiting,
-  // is not.
+  // An idle connection is closed at once. One with a running or waiting call is not.
   assert_true(fixture_closed(idle));
   fixture_release(3);
   for (int i = 0; i < 3; i++) {
@@ -473,7 +473,7 @@ static void a_drain_that_takes_too_long_answers_503(void **state) {
   }
   fixture_release(4);
   fixture_join(&server);
-  // The log tells that calls still ran when the drain time was over.
+  // The log says that calls were still running at the end of the drain time.
   fixture_release(0);
   assert_non_null(strstr(server.log_text, "after the drain time"));
   fixture_forget(&server);

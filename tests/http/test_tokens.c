@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may ask for what: every route with every scope, on listeners with tokens and
-// without, from the table of routes; and what is no Authorization.
+// Permissions: every route with every scope, on listeners with and without tokens, from
+// the table of routes. Also Authorization headers that are malformed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -21,13 +21,13 @@ typedef struct route_t {
 static const route_t kRoutes[] = {
 #define FC_ROUTE(name, path, methods, scope, dialect) \
   {#name, path, methods, FC_SCOPE_##scope},
-// Over HTTP/1 these are no routes (e2e/grpc asks them).
+// These are no routes over HTTP/1 (e2e/grpc tests them).
 #define FC_GRPC_ROUTE(name, path, methods, scope, document)
 #define FC_GRPC_DIALECT_ROUTE(name, path, methods, scope, dialect)
 #include "dialect/route.def"
 };
 
-// The whole of what nobody needs a token for.
+// All paths that need no token.
 static const char *const kOpen[] = {"/",
                                     "/livez",
                                     "/readyz",
@@ -46,9 +46,9 @@ static const char *const kScopes[] = {
 
 static char token_file[64];
 
-// One token for each scope; its name and its secret are the scope's. Five more have every
-// scope: "all" for all modules, "only_t" for s and t*, "only_x" for x, "just_t" for t,
-// "dot_x" for t.x.
+// Writes one token for each scope; the scope is its name and its secret. Five more
+// tokens have all scopes: "all" for all modules, "only_t" for s and t*, "only_x" for x,
+// "just_t" for t, "dot_x" for t.x.
 static void write_tokens(void) {
   static const char *const kAll = "call,read,admin,metrics,profile";
   char hash[65];
@@ -84,7 +84,7 @@ static void end(fixture_server_t *server) {
   fixture_forget(server);
 }
 
-// The path of a route, with names that there are.
+// Writes the path of a route, with names that exist.
 static void fill(const char *pattern, char out[128]) {
   static const struct {
     const char *mark, *text;
@@ -107,8 +107,8 @@ static void fill(const char *pattern, char out[128]) {
   out[size] = '\0';
 }
 
-// Every eight connections come from another address, because the answers to one that has
-// sent many wrong tokens wait (FC_LIMIT_GUESSES).
+// Uses another address for every eight connections: if too many wrong tokens come from
+// one address, its answers wait (FC_LIMIT_GUESSES).
 static int connect_anew(const fixture_server_t *server) {
   static unsigned count;
   const int fd = fixture_socket();
@@ -117,7 +117,7 @@ static int connect_anew(const fixture_server_t *server) {
   return fd;
 }
 
-// A body that is no JSON: whoever may make the request changes nothing by it.
+// Sends a body that is not JSON, so that a request that is allowed changes nothing.
 static fixture_response_t ask(const fixture_server_t *server,
                               const char *method, const char *path,
                               const char *authorization) {
@@ -158,7 +158,7 @@ static void expect(const fixture_server_t *server, const char *method,
   if (says && !strstr(response.body, says)) {
     fail_msg("%s %s: %s", method, path, response.body);
   }
-  // What is refused tells nothing of modules.
+  // A refusal reveals nothing about modules.
   if (refused) assert_null(strstr(response.body, "\"module\""));
   if (secret && strlen(secret) > 20) {
     assert_null(strstr(response.body, secret));
@@ -174,7 +174,7 @@ static unsigned needed_of(const route_t *route, const char *method) {
   return route->methods & FC_ROUTE_CALL ? FC_SCOPE_CALL : route->scope;
 }
 
-// With tokens: status 0 means neither 401 nor 403.
+// With tokens. Status 0 stands for any except 401 and 403.
 static void check_method(const fixture_server_t *server, const route_t *route,
                          const char *method) {
   const unsigned needed = needed_of(route, method);
@@ -216,7 +216,7 @@ static void every_route_with_every_scope(void **state) {
     if (route->methods & FC_ROUTE_PUT) check_method(&server, route, "PUT");
     if (!(route->methods & POSTS)) continue;
     check_method(&server, route, "POST");
-    // Without tokens, as before: no act over TCP, every call.
+    // Without tokens: over TCP no act is allowed, and every call is.
     const bool act = route->methods & (FC_ROUTE_ACT | FC_ROUTE_ADMIN);
     expect(&plain, "POST", path, NULL, act ? 403 : 0, NULL);
   }
@@ -235,7 +235,7 @@ static void what_is_open_is_listed(void **state) {
     }
     count += listed;
     assert_int_equal(listed, route->scope == FC_SCOPE_OPEN);
-    // In a row without GET, the scope is the one that POST needs.
+    // If a row has no GET, its scope is the one that POST needs.
     if (!(route->methods & FC_ROUTE_GET) && route->methods & POSTS) {
       assert_int_equal(route->scope, needed_of(route, "POST"));
     }
@@ -322,7 +322,7 @@ static void malformed_values_are_refused(void **state) {
   assert_int_equal(response.status, 401);
   assert_null(strstr(response.body, "xxxx"));
   fixture_response_free(&response);
-  // Which of two would count?
+  // Two Authorization headers are refused, because it is unclear which one counts.
   response = ask(&server, "GET", "/api/v1/modules",
                  "Bearer read\r\nAuthorization: Bearer read");
   assert_int_equal(response.status, 400);
@@ -330,8 +330,8 @@ static void malformed_values_are_refused(void **state) {
   end(&server);
 }
 
-// Origin is checked before the token. A page that is allowed needs a token all the same,
-// and may read the answer that says so; its preflight needs none.
+// Origin is checked before the token. A page of an allowed origin still needs a token,
+// and may read the answer that says so. Its preflight needs none.
 static void pages_need_tokens_too(void **state) {
   (void)state;
   static const struct {
@@ -412,7 +412,7 @@ static void admin_off_is_off(void **state) {
   end(&server);
 }
 
-// Sent byte by byte on one connection, each request with its own token.
+// Sends the requests byte by byte on one connection; each request has its own token.
 static void each_request_is_checked(void **state) {
   (void)state;
   static const char kRequests[] =
@@ -451,8 +451,9 @@ static void receive_status(int fd, int status) {
   "GET /api/v1/modules HTTP/1.1\r\nHost: localhost\r\n" \
   "Authorization: Bearer guess\r\n"
 
-// The eleventh waits for its answer, with its body and the request behind it; who leaves
-// meanwhile, or still waits when the server ends, is let go.
+// The answer to the eleventh wrong token is delayed, together with the request that
+// follows on the connection. If the client leaves meanwhile, or the server ends, the
+// wait ends.
 static void a_guess_too_many_waits_for_its_answer(void **state) {
   (void)state;
   fixture_server_t server;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replays cases/*.http: bytes sent, responses expected. Requests up to 2 KiB are
-// also sent cut in two at every byte, the second part only after the server has
-// handled the first; the answers must be the same. Every host runs them, the
-// loop too (--lane=always). Afterwards every code of
-// error.def must have been answered, or be listed as out of reach with a reason.
+// Replays cases/*.http: bytes to send and responses to expect. Requests of up to 2 KiB
+// are also cut in two at every byte; the second part is sent only after the server has
+// handled the first. The answers must be the same. The cases run in every host, and on
+// the loop (--lane=always). At the end, every code of error.def must have been
+// answered, or be listed as unreachable with a reason.
 //
 //   # text           a comment
 //   %% flags         options of the server from here on
 //   == name          begins a case
-//   > text           sent, with CRLF; \r \n \t \\ \xNN are understood
-//   >| text          sent without CRLF
-//   >* N text        text sent N times
+//   > text           sends the text with CRLF; \r \n \t \\ \xNN are escapes
+//   >| text          sends the text without CRLF
+//   >* N text        sends the text N times
 //   <shut            the client sends FIN now
 //   < HTTP/1.1 …     status line of the next response (`<- ` if it has no body)
-//   < Name: value    a header it has; `*` stands for anything
-//   <! Name          a header it does not have
-//   <! Name: value   a header it has, with another value
-//   <= text          its body; `*` stands for anything, other escapes as above
-//   <close           the server closes after that
+//   < Name: value    the response has this header; `*` stands for anything
+//   <! Name          the response does not have this header
+//   <! Name: value   the response has this header with another value
+//   <= text          the body; `*` stands for anything, other escapes as above
+//   <close           the server closes the connection after that
 //   <open            the connection serves another request after that
-// After the last line nothing else may come: the client says FIN, and what it
-// reads next must be the end of the stream.
+// After the last line nothing more may come: the client sends FIN, and must then read
+// the end of the stream.
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static int report(const case_t *test, const char *what, const char *wanted,
   return -1;
 }
 
-// `*` in the pattern stands for any bytes.
+// Compares the text with a pattern, in which `*` stands for any bytes.
 static bool matches(const char *pattern, const char *text) {
   const char *star = NULL, *retry = NULL;
   while (*text) {
@@ -87,7 +87,7 @@ static void append(case_t *test, const char *data, size_t size) {
   test->size += size;
 }
 
-// Replaces escapes in place; returns the size.
+// Replaces escapes in place. Returns the new size.
 static size_t unescape(char *text) {
   char *out = text;
   for (const char *p = text; *p; p++) {
@@ -122,7 +122,7 @@ static void note_code(const char *body) {
   }
 }
 
-// Checks one line of what is expected about `response`.
+// Checks one expectation about `response`.
 static int check_line(const case_t *test, const char *line,
                       const fixture_response_t *response) {
   if (!strncmp(line, "<= ", 3)) {
@@ -176,7 +176,7 @@ static int check_response(const case_t *test, int fd, size_t *at) {
   return failed;
 }
 
-// Checks that the stream ends here, with FIN and not with a reset.
+// Checks that the stream ends here with FIN, not with a reset.
 static int check_end(const case_t *test, int fd) {
   char rest[1024];
   ssize_t size;
@@ -187,8 +187,8 @@ static int check_end(const case_t *test, int fd) {
   return size ? report(test, "the end", "no more bytes", rest) : 0;
 }
 
-// Checks that the connection serves another request: the answer must be to this
-// one, not another to an earlier one.
+// Checks that the connection serves another request. The answer must be to this
+// request, not a second one to an earlier request.
 static int check_open(const case_t *test, int fd) {
   fixture_response_t response;
   if (!fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n"
@@ -225,9 +225,9 @@ static int check_answers(const case_t *test, int fd) {
   return check_end(test, fd);
 }
 
-// Sends the request and checks the answers. The request is cut in two at `split`,
-// unless that is 0; the second part is sent when the server has handled the
-// first or has answered without wanting more.
+// Sends the request and checks the answers. Unless `split` is 0, the request is cut in
+// two there. The second part is sent when the server has handled the first, or has
+// answered without needing more.
 static int run_once(const case_t *test, size_t split) {
   int fd = fixture_connect(&server);
   connection_count++;
@@ -376,8 +376,8 @@ static bool in_processes(void) {
   return host && !strcmp(host, "process");
 }
 
-// Requests are cut in one host only, because where calls run does not change
-// how requests are read.
+// Requests are cut in one host only: where calls run does not change how requests are
+// read.
 static void transcripts_are_answered_as_written(void **state) {
   (void)state;
   run_all("--lane=never", !in_processes());
@@ -389,7 +389,7 @@ static void also_when_calls_run_on_the_loop(void **state) {
   run_all("--lane=always", false);
 }
 
-// Codes that no transcript can produce, and the tests that do.
+// Codes that no transcript can produce, with the tests that do.
 static const struct {
   fc_code_t code;
   const char *reason;
