@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cases of gRPC's interoperability tests, by Go's library, on the services that a
-// farcalld has: interop HOST:PORT. Messages are written field by field, so nothing here is
-// made from a .proto file. Any case that fails is told; the status is their number.
+// The cases of gRPC's interoperability tests, run by Go's library on the services of a
+// farcalld: interop HOST:PORT. Messages are written field by field, so no .proto file
+// is needed. Each failing case is printed; the exit status is their number.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 
 const service = "/inference.GRPCInferenceService/"
 
-// Messages are bytes.
+// A codec that passes messages as bytes.
 type raw struct{}
 
 func (raw) Name() string { return "proto" }
@@ -60,7 +60,8 @@ func text(message []byte, number protowire.Number, value string) []byte {
 	return protowire.AppendString(message, value)
 }
 
-// ModelInferRequest of one tensor or more: {1 model, 5 {1 name, 2 type, 3 shape}, 7 raw}.
+// A ModelInferRequest with one or more tensors: {1 model, 5 {1 name, 2 type, 3 shape},
+// 7 raw}.
 func infer(model, datatype string, shape uint64, tensors map[string][]byte,
 	names ...string) []byte {
 	message := text(nil, 1, model)
@@ -89,7 +90,7 @@ func simple(model string) []byte {
 	return infer(model, "INT32", 16, tensors, "INPUT0", "INPUT1")
 }
 
-// A call that takes its time, in milliseconds.
+// A call that keeps its thread busy for `ms` milliseconds.
 func spinning(ms uint64) []byte {
 	return infer("crash.spin", "INT64", 0,
 		map[string][]byte{"0": binary.LittleEndian.AppendUint64(nil, ms)}, "0")
@@ -140,7 +141,7 @@ func emptyUnary(ctx context.Context) error {
 	return err
 }
 
-// It comes back as it went: more than windows, frames and blocks have room for.
+// A tensor larger than windows, frames and blocks comes back unchanged.
 func largeUnary(ctx context.Context, options ...grpc.CallOption) error {
 	const count = 3 << 20
 	sent := make([]byte, 0, 4*count)
@@ -202,7 +203,7 @@ func cancelAfterFirstAnswer(ctx context.Context) error {
 	return served(ctx)
 }
 
-// A call that runs is given up: it would take an hour.
+// Cancels a running call, which would otherwise take an hour.
 func cancelRunning(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	time.AfterFunc(100*time.Millisecond, cancel)
@@ -233,7 +234,8 @@ func deadline(ctx context.Context) error {
 	return served(ctx)
 }
 
-// The message is what the same says over HTTP, whatever stands in it.
+// The status message equals that of the same error over HTTP, whatever characters it
+// contains.
 func specialStatus(ctx context.Context) error {
 	const name = "\t\nspace\r\nBMP ☺ and non-BMP 😈 100%\t\n"
 	reply, err := http.Get("http://" + address + "/v2/models/" + url.PathEscape(name))
@@ -256,7 +258,7 @@ func specialStatus(ctx context.Context) error {
 	return nil
 }
 
-// Fields that say nothing are no reason to refuse, and what an error says comes as fields.
+// Unknown request fields are not refused, and the details of an error come as fields.
 func customMetadata(ctx context.Context) error {
 	ctx = metadata.AppendToOutgoingContext(ctx, "x-grpc-test-echo-initial", "a value",
 		"x-grpc-test-echo-trailing-bin", "\x0a\x0b\x0a\x0b\xab\x00", "x-twice", "1", "x-twice", "2")
