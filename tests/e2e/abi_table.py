@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of tests/modules/mlir/README.md: every sample function, its signature and
-one call with its answer. scripts/abi-table writes it, test_corpus compares it.
+"""The table of tests/modules/mlir/README.md: every sample function, its signature, and
+one call with its answer. scripts/abi-table writes the table; test_corpus compares
+it.
 """
 import json
 import pathlib

@@ -2,11 +2,12 @@
 //
 // batches PORT CASES COUNT CONNECTIONS [SEED]
 //
-// Sends COUNT requests, drawn from the file CASES, over CONNECTIONS connections, each as
-// soon as the one before it is answered, and compares every answer, byte by byte, with what
-// the file says. A case is four numbers (uint32_t: what is compared, the status, and the
-// sizes of request and body), the request, and the body of its answer.
-// Prints one line of JSON; fails when an answer was wrong, came twice or never.
+// Sends COUNT requests over CONNECTIONS connections. Each connection sends a random
+// case of the file CASES as soon as its previous request is answered. Every answer is
+// compared with the file, byte by byte. A case is four numbers (uint32_t: what is
+// compared, the status, the sizes of request and body), the request, and the body of
+// its answer.
+// Prints one line of JSON. Fails if an answer was wrong, came twice or never came.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

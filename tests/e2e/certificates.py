@@ -4,7 +4,7 @@ import subprocess
 
 KEYS = {"ec": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
         "rsa": ["-newkey", "rsa:2048"],
-        # Of a curve that no client of TLS offers.
+        # A key of a curve that TLS clients do not offer.
         "unoffered": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:secp256k1"]}
 
 
@@ -14,7 +14,7 @@ def openssl(*words, **options):
 
 
 class Authority:
-    """Signs certificates; they and their keys lie in `folder`."""
+    """Signs certificates. They and their keys are files in `folder`."""
 
     def __init__(self, folder, name="authority"):
         self.folder, self.name = folder, name
@@ -23,7 +23,7 @@ class Authority:
                 f"/CN={name}", "-keyout", self.key, "-out", self.file)
 
     def sign(self, name, kind="ec", days=30, names="DNS:localhost,IP:127.0.0.1"):
-        """The files of a certificate and of its key."""
+        """Makes a certificate and its key. Returns both files."""
         request, rules = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
         file, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         rules.write_text(f"subjectAltName={names}\n")

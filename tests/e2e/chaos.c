@@ -3,13 +3,13 @@
 // chaos PORT PID COUNT SECONDS KILL_MS [SEED]
 //
 // Calls add/add, add_late and reverse of the farcalld with process id PID over 64
-// connections, every call with numbers of its own, until COUNT answers came or
-// SECONDS are over, and compares every answer with what it must be. Beside that
-// it ends one of the server's child processes, any, every KILL_MS (0: none) by
-// one of the usual signals.
-// Prints one line of JSON; fails when an answer was wrong, of another kind than
-// 200 and the 502 of a killed worker, came twice or never, or when more calls
-// failed than workers were killed.
+// connections, until COUNT answers came or SECONDS have passed. Each call has different
+// numbers, and each answer is compared with the expected one. Every KILL_MS
+// milliseconds (0: never) it also ends a random child process of the server with one of
+// the usual signals.
+// Prints one line of JSON. Fails if an answer was wrong, was neither 200 nor the 502 of
+// a killed worker, came twice or never came, or if more calls failed than workers were
+// killed.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static uint64_t sent, right, crashed, wrong, others, slowest_ns;
 static int64_t draw(void) { return (int64_t)load_number(&state) >> 8; }
 
 // ---------------------------------------------------------------------------
-// What is asked, and what must be answered
+// Requests and their expected answers
 
 __attribute__((format(printf, 3, 4))) static void add_text(char *text,
                                                            size_t *size,
@@ -139,8 +139,8 @@ static size_t count_awaiting(void) {
   return load_count(&clients->awaits, CONNECTIONS, sizeof *clients);
 }
 
-// Sends calls until `count` were sent or it is `until_ns`, then waits until the last
-// is answered. False when nothing has come for too long.
+// Sends calls until `count` were sent or the time `until_ns` is reached, then waits for
+// the last answers. False: nothing came for too long.
 static bool run(int poll, uint64_t count, uint64_t until_ns) {
   struct epoll_event events[CONNECTIONS];
   for (size_t i = 0; i < CONNECTIONS; i++) {

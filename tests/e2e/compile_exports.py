@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run by a Python that has JAX: writes what test_compile_jax_peer.py compiles into the
-folder that is named, NAME.bin, each with NAME.json, what JAX answers."""
+"""Run by a Python that has JAX: writes the models of test_compile_jax_peer.py into the
+folder that is named, as NAME.bin, each with JAX's answers in NAME.json."""
 import json
 import pathlib
 import sys

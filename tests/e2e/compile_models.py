@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run by the Python of FARCALL_ONNX: writes the models of test_compile_onnx.py into the
-folder that is named, NAME.onnx, each with NAME.json, what onnxruntime answers."""
+folder that is named, as NAME.onnx, each with onnxruntime's answers in NAME.json."""
 import json
 import pathlib
 import sys
@@ -36,7 +36,7 @@ def save(name, nodes, inputs, outputs, weights=(), opset=17, doc="", domain="",
 
 
 def answer(name, *calls):
-    """Calls by keyword, and what onnxruntime answers them."""
+    """Writes calls by keyword, with the answers of onnxruntime."""
     session = onnxruntime.InferenceSession(FOLDER / f"{name}.onnx",
                                            providers=["CPUExecutionProvider"])
     rows = [{"kwargs": {key: each.tolist() for key, each in call.items()},
@@ -70,8 +70,9 @@ save("sum", [helper.make_node("Add", ["left", "right"], ["total"])],
      [value("total", T.FLOAT, ["n", 3])])
 answer("sum", {"left": floats(2, 3), "right": floats(2, 3)})
 
-# Columns of a table, as skl2onnx has them: no dim has a name. And products of matrices, whose
-# first dims differ: of another exporter, and with a name.
+# Columns of a table, as skl2onnx exports them: no dim has a name. Then two products of
+# matrices whose first dims differ: one of another exporter, one in which the dim has a
+# name.
 save("columns", [helper.make_node("Concat", ["age", "fare"], ["row"], axis=1)],
      [value("age", T.FLOAT, [None, 1]), value("fare", T.FLOAT, [None, 1])],
      [value("row", T.FLOAT, [None, 2])], producer="skl2onnx")
@@ -83,13 +84,14 @@ for name, dim, producer in ("product", None, "pytorch"), ("apart", "rows", "skl2
          [value("c", T.FLOAT, [None, None])], producer=producer)
     answer(name, {"a": floats(2, 3), "b": floats(4, 3)})
 
-# Names of dims that are none: their sizes differ.
+# These names of dims do not count as names, so their sizes may differ.
 save("nameless", [helper.make_node("Add", ["x", "x"], ["twice"])],
      [value("x", T.FLOAT, ["?", "-1", "", "?"])],
      [value("twice", T.FLOAT, ["?", "-1", "", "?"])])
 answer("nameless", {"x": floats(1, 2, 3, 4)})
 
-# Its operators take the place of others that are newer than its opset.
+# The operators that replace the tree ensemble do not exist in opset 9: it must be
+# lifted first.
 save("trees", [helper.make_node(
     "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1,
     nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0],
@@ -109,7 +111,7 @@ save("double", [helper.make_node("Mul", ["x", "x"], ["square"])],
      [value("x", T.DOUBLE, [2])], [value("square", T.DOUBLE, [2])])
 answer("double", {"x": np.array([1e-200, 1 + 2**-40])})
 
-# Opset 8 has a Sum and an Upsample that later ones do not know so.
+# In opset 8, Sum and Upsample have forms that later opsets no longer have.
 save("old",
      [helper.make_node("Upsample", ["image"], ["large"], scales=[1.0, 1.0, 2.0, 2.0],
                        mode="nearest"),

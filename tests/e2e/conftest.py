@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: programs, compiled samples, a server.
 
-FARCALL_BIN_DIR names the directory of farcalld and farcall, so that the same
-tests run against every preset. FARCALL_IREE names the directory of IREE's own
-programs, which some tests compare with; FARCALL_ONNX the same of an environment
-with ONNX in it; FARCALL_IREE_CORPUS one of modules that others compiled. The
-tests of a directory that is not there are skipped, and a run of nothing but
-skipped tests ends with 77, which CTest shows as not run.
+FARCALL_BIN_DIR is the directory of farcalld and farcall, so that the same tests run
+against every preset. FARCALL_IREE is the directory of IREE's own programs, with which
+some tests compare. FARCALL_ONNX is such a directory in an environment that has ONNX.
+FARCALL_IREE_CORPUS is a directory of modules that others compiled. Tests of a directory
+that is missing are skipped. If all tests of a run are skipped, it ends with 77, which
+CTest shows as not run.
 
-FARCALL_HOSTS is what tests/CMakeLists.txt says of the test file. `both`: it is run
-for each host, which farcalld takes from FARCALL_ISOLATION. `own`: its tests tell
-their servers the host by --isolation. A run whose tests do otherwise fails.
+FARCALL_HOSTS is what tests/CMakeLists.txt says of the test file. `both`: it is run once
+for each host, which farcalld takes from FARCALL_ISOLATION. `own`: its tests tell their
+servers the host by --isolation. A run whose tests do otherwise fails.
 """
 import fcntl
 import hashlib
@@ -35,11 +35,11 @@ from reloading import Numbered
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("FARCALL_BIN_DIR", ROOT / "build/dev/bin"))
-# -DFARCALL_HTTP2=OFF has none of it.
+# Builds with -DFARCALL_HTTP2=OFF do not contain this function.
 HTTP2 = b"nghttp2_session_server_new" in (BIN / "farcalld").read_bytes()
 SAMPLES = ROOT / "tests/modules/mlir"
-# The modules whose every function is called. `faults` and `stack` hold what
-# ends a process; they are compiled, but served only where a test says so.
+# The modules whose every function is called. `faults` and `stack` contain functions
+# that end a process: they are compiled, but only served where a test asks for them.
 CORPUS = ["abi", "dtypes", "outparam", "ownership", "ranks", "stride0", "tensor"]
 OTHERS = ["bareptr", "faults", "stack"]
 RELEASES = ROOT / "tests/corpus/iree/releases"
@@ -50,8 +50,8 @@ HOSTS = os.environ.get("FARCALL_HOSTS")
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """A run in which everything was skipped did not pass, and neither did a run for
-    one host whose tests started no server."""
+    """A run that skipped everything did not pass. Neither did a run for one host whose
+    tests started no server."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     left = [each for each in Server.started if each.process.poll() is None]
     for each in left:
@@ -75,7 +75,7 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    """A test that failed shows what its servers have logged, and those it shares."""
+    """When a test fails, prints the logs of its servers, also of those that it shares."""
     report = (yield).get_result()
     if report.failed:
         for number, each in enumerate(Server.started):
@@ -96,7 +96,7 @@ class Reply:
 
 
 class Peer:
-    """Whoever serves HTTP at `host` and `port`."""
+    """An HTTP server at `host` and `port`."""
 
     def request(self, method, path, body=None, headers=None):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
@@ -113,9 +113,9 @@ class Peer:
 
 class Server(Peer):
     """A farcalld on a port of its own, ended with SIGTERM. `under` is a program, with
-    arguments, that starts it; where farcalld is not that program's own process but a
-    child, a subclass overrides `pid`. `files` are descriptors it inherits, `variables`
-    are set for it. `program` may be another that becomes farcalld."""
+    arguments, that starts farcalld. If farcalld is then a child of that process, a
+    subclass overrides `pid`. `files` are descriptors that it inherits, `variables`
+    are set for it. `program` may be another program that becomes farcalld."""
     left_to_others = 0  # servers of this run that were not told their host
     started = []
 
@@ -161,8 +161,8 @@ class Server(Peer):
         return reply.json["results"]
 
     def stop(self):
-        """Ends the server and returns its exit status; the sanitizers answer
-        with another one than 0 when they found something, leaks included."""
+        """Ends the server and returns its exit status. The sanitizers change it from 0
+        if they found something, leaks included."""
         if self.process.poll() is None:
             os.kill(self.pid, signal.SIGTERM)
         try:
@@ -176,7 +176,7 @@ class Server(Peer):
 
 
 def count_files(pid):
-    """The number of descriptors a server has open, which only root may look at."""
+    """The number of descriptors that a server has open. Only root may see it."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except PermissionError:
@@ -184,9 +184,9 @@ def count_files(pid):
 
 
 def end_servers(servers):
-    """Ends them as an operator does. Each must end well, also one that a test has
-    ended itself: a status of another kind is what a sanitizer found, a leak
-    perhaps, or a crash that no test has looked for."""
+    """Ends the servers as an operator does. Each must exit with 0, also one that a test
+    has already ended: another status means a sanitizer's finding, for example a
+    leak, or a crash that the test did not expect."""
     statuses = [each.stop() for each in servers]
     said = "".join(line for each in servers for line in each.lines[-20:])
     assert statuses == [0] * len(servers), said
@@ -206,12 +206,12 @@ def farcall():
 
 @pytest.fixture
 def shell(tmp_path):
-    """Runs what a reader of a page would type, and returns all it prints."""
+    """Runs a command of a page as a reader would, and returns everything it prints."""
     environment = {**user_environment(), "PATH": f"{BIN}:{os.environ['PATH']}"}
 
     def run(command):
         # python3 is this interpreter, by its full path: a virtual environment is found
-        # by the path that the interpreter is called by.
+        # by the path with which the interpreter is started.
         command = re.sub(r"^python3(?= )", shlex.quote(sys.executable), command)
         done = subprocess.run(["sh", "-c", command], cwd=tmp_path, text=True,
                               env=environment, stdout=subprocess.PIPE,
@@ -222,8 +222,8 @@ def shell(tmp_path):
 
 
 class Iree:
-    """IREE's compiler and runtime; what it compiled stays beside them, named by
-    what went in, so that every preset and every run need not compile it again."""
+    """IREE's compiler and runtime. Compiled modules are kept beside them, named by
+    their source and flags, so that not every preset and run compiles them again."""
 
     def __init__(self, folder, top):
         folder = pathlib.Path(folder)
@@ -241,7 +241,7 @@ class Iree:
             [str(self.folder / program), *map(str, arguments)], **options)
 
     def compile(self, source, *flags):
-        """The module made of the .mlir file `source`."""
+        """The module compiled from the .mlir file `source`."""
         return self.compile_text(source.stem, source.read_text(), *flags)
 
     def compile_text(self, name, text, *flags):
@@ -265,7 +265,7 @@ def iree(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def onnx_tools():
-    """The folder of iree-compile beside a Python that has ONNX, for --tools."""
+    """The folder of iree-compile, beside a Python that has ONNX: for --tools."""
     folder = os.environ.get("FARCALL_ONNX")
     if not folder:
         pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
@@ -292,8 +292,8 @@ def compile_samples(farcall, top):
 
 @pytest.fixture(scope="session")
 def modules(farcall):
-    """The directory of the compiled samples, CORPUS in it, OTHERS beside it. They
-    stay in the build's folder, named by the compiler and by what went in."""
+    """The directory of the compiled samples of CORPUS; OTHERS are beside it. They are
+    kept in the build folder, named by the compiler and their sources."""
     key = hashlib.sha256((BIN / "farcall").read_bytes())
     for name in CORPUS + OTHERS:
         key.update((SAMPLES / f"{name}.mlir").read_bytes())
@@ -317,7 +317,7 @@ def corpus(modules):
 
 @pytest.fixture(scope="session")
 def server(corpus):
-    """One server of the whole corpus for all tests; it must end well."""
+    """One server of the whole corpus for all tests. It must exit with 0."""
     running = Server(corpus)
     yield running
     end_servers([running])
@@ -335,13 +335,14 @@ def numbered(tmp_path):
 
 @pytest.fixture(params=["thread", "process"])
 def host(request):
-    """An option for servers of a file that is run once: its tests run in each host."""
+    """The option --isolation for servers of a test file that is run once: its tests run
+    in each host."""
     return "--isolation=" + request.param
 
 
 @pytest.fixture
 def serve():
-    """Starts servers of one test and ends them after it."""
+    """Starts servers for one test, and ends them after it."""
     running = []
 
     def start(*arguments):
@@ -353,7 +354,7 @@ def serve():
 
 @pytest.fixture
 def process_server():
-    """Servers in whose threads a crash would end all."""
+    """Servers with process hosts: in threads a crash would end the whole server."""
     running = []
 
     def start(*words):
@@ -365,7 +366,7 @@ def process_server():
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch):
-    """A TMPDIR of its own, which must be empty again in the end."""
+    """A TMPDIR for one test. It must be empty again at the end."""
     inner = tmp_path / "tmpdir"
     inner.mkdir()
     monkeypatch.setenv("TMPDIR", str(inner))

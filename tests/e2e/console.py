@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console blocks of a Markdown page, what a reader would type and see; and the
-reader's environment.
+"""Reads the console blocks of a Markdown page: what a reader would type and see. Also
+the reader's environment.
 
-In a ```console block a line that begins with `$ ` is a command, which goes on to
-the line END if it ends in <<'END'; what follows is all it prints, stdout and
-stderr as they come. A line `...` stands for any lines.
+In a ```console block, a line that begins with `$ ` is a command. If it ends in <<'END'
+it continues up to the line END. The lines after it are all that it prints, stdout and
+stderr together. A line `...` stands for any number of lines.
 """
 import os
 import re
 
 
 def commands(page):
-    """(line number, command, lines it prints) of every command of `page`."""
+    """(line number, command, printed lines) of every command of `page`."""
     found, block, document = [], False, False
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if document:
@@ -34,7 +34,7 @@ def matches(expected, got):
 
 
 def user_environment():
-    """This process's environment, less the variables that tests and builds are told
-    things by: farcalld refuses a FARCALL_* it does not know."""
+    """This process's environment without the variables that configure tests and builds:
+    farcalld refuses a FARCALL_* that it does not know."""
     return {name: value for name, value in os.environ.items()
             if not name.startswith("FARCALL_") or name == "FARCALL_ISOLATION"}

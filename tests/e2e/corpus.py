@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public function of the samples: how to call it and what it answers.
+"""Every public function of the samples: how it is called, and its results.
 
-The expected values are NumPy's, or follow from the source in
-tests/modules/mlir by hand; none comes from farcall. A case is
-(function, arguments, expected results) with exact results, unless it says by
-how many units in the last place an f32 may be off.
+The expected values are NumPy's, or were derived by hand from the source in
+tests/modules/mlir; none comes from farcall. A case is (function, arguments, expected
+results). The results are exact unless the case allows a number of units in the last
+place of f32.
 """
 import dataclasses
 import math
@@ -26,7 +26,7 @@ class Case:
 
 @dataclasses.dataclass
 class Listed:
-    """Listed, but not callable."""
+    """A function that is listed, but not callable."""
     function: str
     reason: str  # part of the reason that farcall gives
 
@@ -36,7 +36,7 @@ def iota(*shape):
 
 
 def floats(array):
-    """As JSON has them: the shortest text of each in its own type."""
+    """The numbers as JSON has them: the shortest text of each in its own type."""
     array = np.asarray(array)
     if array.ndim:
         return [floats(each) for each in array]
@@ -132,7 +132,8 @@ def dtypes():
     yield same("t_i32", [-2**31, 2**31 - 1])
     yield same("t_i64", [-2**63, 2**63 - 1, 2**53 + 1])
     yield same("t_index", [-2**63, 2**63 - 1])
-    # 448 is the largest, 2^-9 the smallest; shortest texts, as for 0.1.
+    # 448 is the largest f8 value and 2^-9 the smallest. They are printed with the
+    # shortest text, like 0.1.
     yield same("t_f8", [448, -448, 0.001953125, NAN, -0.0],
                [450.0, -450.0, 0.002, NAN, -0.0])
     half = np.float16([0.1, 65504, 6e-8, -2.5])
@@ -159,7 +160,7 @@ def dtypes():
 def ownership():
     yield Case("ownership/alias_arg", [[1, 2]], [[1.0, 2.0]])
     yield Case("ownership/alias_ro", [], [[1.0, 2.0, 3.0, 4.0]])
-    # test_corpus.py calls `counter` and `dangling` itself: see ELSEWHERE.
+    # test_corpus.py has its own tests for `counter` and `dangling`: see ELSEWHERE.
     yield Case("ownership/fresh", [4], [[5.0] * 4])
     yield Case("ownership/fresh", [0], [[]])
     yield Case("ownership/fresh_aligned", [3], [[6.0] * 3])
@@ -238,19 +239,20 @@ def tensor():
     yield Case("tensor/constant", [], [[1.0, 2.0, 3.0]])
     board = iota(8, 8)
     yield Case("tensor/slice", [floats(board)], [floats(board[3:7:2, 1:9:2])])
-    # The argument is writable, so it is answered too, behind the result and changed.
+    # The argument is writable, so its changed contents are returned, too, after the
+    # result.
     yield Case("tensor/scale_inplace", [[1, 2, 3], 2.5],
                [[2.5, 5.0, 7.5], [2.5, 5.0, 7.5]])
 
 
 CASES: list[typing.Union[Case, Listed]] = [
     *abi(), *ranks(), *dtypes(), *ownership(), *outparam(), *tensor()]
-# Called by tests of their own in test_corpus.py.
+# test_corpus.py has tests of its own that call these.
 ELSEWHERE = ["ownership/counter", "ownership/dangling"]
 
 
 def distance(got, wanted):
-    """In units in the last place of f32."""
+    """The distance in units in the last place of f32."""
     def key(value):
         bits = int(np.float32(value).view(np.int32))
         return bits if bits >= 0 else -(bits & 0x7FFFFFFF)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Greedy steps of a decoder whose cache is state, by the embedding API: what
-// test_decoder_state_peer.py compares with iree.runtime. Writes the logits of each step,
-// then the cache, and prints how many bytes of state were copied, and the least time of a
-// decode in nanoseconds.
+// Greedy steps of a decoder whose cache is state, made with the embedding API;
+// test_decoder_state_peer.py compares them with iree.runtime. Writes the logits of each
+// step, then the cache. Prints how many bytes of state were copied, and the shortest
+// time of a decode in nanoseconds.
 //
 //   decoder_state MODULE WEIGHTS OUT STEPS STRIDE ID…
 #include <stdio.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Greedy steps of a decoder by iree.runtime, run by IREE's Python: what each call gives,
-and the cache afterwards, as arrays of a .npz file.
+"""Greedy steps of a decoder with iree.runtime, run by IREE's Python. Writes the results
+of each call, and the cache after the last one, as arrays of a .npz file.
 
     decoder_steps.py MODULE.vmfb WEIGHTS CONFIG.json STEPS OUT.npz ID…
 """

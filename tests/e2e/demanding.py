@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders of many modules that are links of a few contents, and calls of them."""
+"""Folders of many modules that are links to a few files, and calls of them."""
 import json
 import os
 import re
@@ -10,14 +10,14 @@ import threading
 from conftest import BIN
 from reloading import MARK, SIDECAR, SOURCE, wait_until
 
-# Under the sanitizers a process takes more memory.
+# With the sanitizers a process needs more memory.
 SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
 LIMIT = "600M" if SANITIZED else "12M"
 
 
 def farm(work, count, contents, size=0):
-    """A folder of `count` modules; their files are links of `contents` files, which
-    `size` bytes are added to."""
+    """A folder of `count` modules. They are links to `contents` files, to each of which
+    `size` bytes are appended."""
     source, template = work / "many.c", work / "many.template"
     source.write_text(SOURCE)
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", template, source],
@@ -72,7 +72,7 @@ def metric(server, name):
 
 
 def within(server):
-    """Waits until modules take no more than the limit: one that was loaded may have
-    turned out to take more than was estimated, and others are unloaded for it."""
+    """Waits until modules use no more memory than the limit. A module may need more
+    than was estimated before it was loaded; then others are unloaded."""
     wait_until(lambda: metric(server, "module_bytes") <=
                metric(server, "module_bytes_limit"))

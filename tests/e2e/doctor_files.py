@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes files that are broken, or that no compiler here takes, and some that are fit:
-doctor_files.py FOLDER. Runs in the Python beside ONNX."""
+"""Writes files that are broken, files that no compiler here accepts, and valid ones:
+doctor_files.py FOLDER. Run by the Python that has ONNX."""
 import pathlib
 import pickle
 import sys
@@ -90,7 +90,7 @@ def mlir(line):
 
 
 FILES = {
-    # ONNX, damaged
+    # Damaged ONNX files
     "cut.onnx": RELU[:-9],
     "no_graph.onnx": onnx.ModelProto(
         ir_version=9, graph=onnx.GraphProto(name="g"),
@@ -104,7 +104,7 @@ FILES = {
     "weights_short.onnx": outside("short.bin"),
     "heavy.onnx": heavy(),
     "sparse.onnx": sparse(),
-    # ONNX that compilers do not take
+    # ONNX files that compilers do not accept
     "unknown.onnx": model([node("Sofmax")]),
     "custom.onnx": model([node("Warp", domain="my.ops")], domains=["my.ops"]),
     "attention.onnx": model([node("Attention", ["x", "x", "x"], q_num_heads=1,
@@ -128,7 +128,7 @@ FILES = {
                            [typed("x", helper.make_optional_type_proto)]),
     "nibbles.onnx": model([node("Cast", to=TensorProto.FLOAT)],
                           [value("x", TensorProto.INT4)]),
-    # MLIR
+    # MLIR files
     "gpu.mlir": mlir("%0 = gpu.thread_id x"),
     "cuda.mlir": mlir('util.global @d = #hal.device.target<"cuda"> : !hal.device'),
     "tf.mlir": mlir("%0 = tf.Relu %x"),
@@ -140,19 +140,20 @@ FILES = {
     "open.mlir": mlir("")[:-2],
     "quote.mlir": mlir('%0 = "arith.addf(%x, %x)'),
     "wide.mlir": mlir("").replace(b"f32", b"f128"),
-    # Others
+    # Files of other formats
     "empty.onnx": b"",
     "weights.pkl": pickle.dumps({"w": 1}, protocol=4),
     "model.pt": b"PK\x03\x04\x14\x00" + bytes(24) + b"archive/data.pkl",
     "model.h5": b"\x89HDF\r\n\x1a\n" + bytes(64),
     "module.vmfb": b"\x40\x00\x00\x00IREE" + bytes(64),
     "module.so": b"\x7fELF\x02\x01\x01" + bytes(64),
-    # Fit
+    # Valid files
     "relu.onnx": RELU,
     "unnamed.onnx": model([node("Relu")], [value("x", TensorProto.FLOAT, [None, 4])]),
     "double.onnx": model([node("Relu")], [value("x", TensorProto.DOUBLE)],
                          [value("y", TensorProto.DOUBLE)]),
-    # What its If makes has another rank in each branch, which IREE does not lower.
+    # The two branches of the If have results of different ranks, which IREE cannot
+    # lower.
     "ranks.onnx": model(
         [node("If", ["which"], ["z"], then_branch=helper.make_graph(
             [node("Relu", outputs=["a"])], "then", [],

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""escape_stage.py root|user FOLDER COMMAND…: runs a command where whatever it does
-harms nobody: in user, process, mount, network, IPC and UTS namespaces of its own, with
-all files read-only but those of FOLDER, which is at /mnt, and new ones in /dev/shm.
-Beside it runs a neighbour, of the same user, who has secrets of every kind and notes in
-/mnt/reached who came. As `user` the command has no powers and the id of `nobody`.
+"""escape_stage.py root|user FOLDER COMMAND…: runs a command where it can harm nobody:
+in user, process, mount, network, IPC and UTS namespaces of its own. All files are
+read-only, except those of FOLDER, which is mounted at /mnt, and new ones in
+/dev/shm. Beside it runs a neighbour, a process of the same user. It has secrets of
+every kind, and notes in /mnt/reached who reached it. As `user` the command has no
+privileges and the id of `nobody`.
 
-It ends with the status of the command, with 69 and a reason on stderr where the
-kernel, or whoever runs this, may not do so."""
+The exit status is that of the command. It is 69, with a reason on stderr, if the kernel
+or the caller's rights do not allow these namespaces."""
 import contextlib
 import ctypes
 import mmap
@@ -26,7 +27,7 @@ NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
 PLACE = "/mnt"
 SECRET = b"secret of the neighbour"
-# As in tests/modules/escape/escape.h.
+# The same values as in tests/modules/escape/escape.h.
 PORT, ADDRESS, DESCRIPTOR, IPC_KEY = 7001, 0x660000000000, 50, 0x66617263
 
 
@@ -49,7 +50,8 @@ def mount(source, target, kind=None, flags=0):
 # The neighbour
 
 def keep_secrets():
-    """In memory at a known address, in a file without a name, in memory by a name."""
+    """Puts the secret into memory at a known address, a file without a name, and shared
+    memory with a name."""
     private_anonymous_fixed = 0x02 | 0x20 | 0x10
     at = must("mmap", C.mmap(ctypes.c_void_p(ADDRESS), ctypes.c_size_t(8192), 3,
                              private_anonymous_fixed, -1, ctypes.c_long(0)))
@@ -75,7 +77,7 @@ def keep_secrets():
 
 
 def open_doors():
-    """Sockets of every kind by which one can be reached on one machine."""
+    """Opens sockets of every kind that other processes of the machine can reach."""
     doors = {}
     for name, family, kind, address in [
             ("tcp", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", PORT)),
@@ -97,7 +99,7 @@ def open_doors():
 
 
 def live_beside(ready):
-    """The neighbour: never ends."""
+    """Runs the neighbour; never returns."""
     C.prctl(PR_SET_DUMPABLE, 1)  # as any program of a user is, not one that was root
     reached = open(f"{PLACE}/reached", "a", buffering=1)
     wake, woken = os.pipe()
@@ -122,10 +124,10 @@ def live_beside(ready):
 
 
 # ---------------------------------------------------------------------------
-# The stage
+# Setting up the namespaces
 
 def make_apart(folder):
-    """Mounts of this namespace, and its loopback."""
+    """Mounts the folders of this namespace, and starts its loopback interface."""
     recursive, private, bind = 0x4000, 0x40000, 0x1000
     mount("none", "/", flags=recursive | private)
     mount(folder, PLACE, flags=bind)
@@ -161,8 +163,8 @@ def write_maps(pid, users, groups, alone):
 
 
 def become_user():
-    """Loses all powers. Where only one id is known, in a namespace that calls it
-    another."""
+    """Gives up all privileges. If the namespace knows only one id, does so in a nested
+    namespace that maps it to `nobody`."""
     count = int(pathlib.Path("/proc/self/uid_map").read_text().split()[2])
     if count > USER:
         os.setgroups([])
@@ -183,7 +185,7 @@ def start(who, act):
 
 
 def run(who, folder, command):
-    """The first process of the namespaces: its end is theirs."""
+    """The first process of the namespaces: when it ends, all others are killed."""
     make_apart(folder)
     begun, ready = os.pipe()
     start(who, lambda: live_beside(ready))
@@ -214,7 +216,7 @@ def enter(who, folder, command, outer):
 
 
 def let_in(child):
-    """Says who the users of the namespace are, which only its outside may."""
+    """Writes the users of the namespace, which is only allowed from outside of it."""
     if os.geteuid() == 0:
         write_maps(child, "0 0 65536", "0 0 65536", alone=False)
     else:

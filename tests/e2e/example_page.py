@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of an example whose first two commands make an environment of its packages
-(some hundred megabytes, kept like those of scripts/test)."""
+"""Follows the page of an example. Its first two commands make an environment with its
+packages (some hundred megabytes, kept like those of scripts/test)."""
 import shlex
 import subprocess
 
@@ -9,7 +9,7 @@ from console import commands, matches
 
 
 def environment(example):
-    """The folder that the first two commands make, made once."""
+    """The folder that the first two commands make. It is made only once."""
     made = subprocess.run(
         ["bash", "-euc", ". scripts/common.sh; "
          f"environment examples/{example}/requirements.txt; echo $venv"],
@@ -19,7 +19,8 @@ def environment(example):
 
 
 def follow(example, shell, folder, made):
-    """Does the rest of the page in `folder`; returns the server that it starts."""
+    """Runs the other commands of the page in `folder`. Returns the server that one of
+    them starts."""
     page = ROOT / "examples" / example / "README.md"
     (folder / "examples").symlink_to(ROOT / "examples")
     (folder / "env").symlink_to(made)

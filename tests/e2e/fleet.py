@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four farcalld, each in a network namespace of its own, and a load balancer in a fifth
-with a bridge: the addresses are those of config/haproxy and config/nginx, which are run
-as they are shipped."""
+"""Four farcalld, each in its own network namespace, and a load balancer in a fifth one
+with a bridge. The addresses are those of config/haproxy and config/nginx, so both
+files are used as they are shipped."""
 import contextlib
 import json
 import os
@@ -30,7 +30,7 @@ def program(name, package):
 
 
 def until(said, seconds=120):
-    """What `said` returns, once it is true."""
+    """Waits until `said` returns something true, and returns that."""
     ends = time.monotonic() + seconds
     while not (got := said()):
         assert time.monotonic() < ends
@@ -79,19 +79,19 @@ class Network:
         return self.middle + name
 
     def within(self, space):
-        """What starts a program there."""
+        """The words that start a program in this namespace."""
         return (self.ip, "netns", "exec", space)
 
     @contextlib.contextmanager
     def cut(self, name):
-        """Nothing passes, and nobody is told."""
+        """Cuts the connection: no packet passes, and neither side is told."""
         self.run("-n", self.middle, "link", "set", name, "down")
         yield
         self.run("-n", self.middle, "link", "set", name, "up")
 
     @contextlib.contextmanager
     def slow(self, name, rate):
-        """So much passes to the server and back."""
+        """Limits the rate of bytes to the server and back."""
         ends = [(self.middle, name), (self.space(name), "out")]
         for space, device in ends:
             subprocess.run([self.tc, "-n", space, "qdisc", "add", "dev", device, "root",
@@ -108,7 +108,7 @@ class Network:
 
 
 class Node:
-    """A place for one farcalld after the other."""
+    """A place in the network for one farcalld at a time."""
 
     def __init__(self, network, name, words):
         self.network, self.name, self.words = network, name, words
@@ -121,12 +121,14 @@ class Node:
             listen=("--listen", f"{self.address}:8000", "--allow-insecure-bind"))
 
     def replace(self):
-        """As an operator does: SIGTERM, and a new one when it has ended."""
+        """Replaces the server as an operator does: SIGTERM, and a new one after it has
+        ended."""
         assert self.server.stop() == 0, "".join(self.server.lines)
         self.start()
 
     def kill(self, seconds=1):
-        """As a fault does; a supervisor starts the next one after a second."""
+        """Ends the server as a fault does. A supervisor starts the next one after a
+        second."""
         self.server.process.kill()
         self.server.process.wait(timeout=60)
         time.sleep(seconds)
@@ -140,7 +142,7 @@ class Node:
 
 
 class Balancer:
-    """A program that runs in the network's middle, on port 8000."""
+    """A balancer that runs in the middle of the network, on port 8000."""
 
     def __init__(self, network, command):
         self.process = subprocess.Popen([*network.within(network.middle), *command],
@@ -156,7 +158,7 @@ class HAProxy(Balancer):
     grpc = "127.0.0.1:8000"
 
     def __init__(self, network, work, http2=()):
-        """`http2`: the servers that are asked over HTTP/2."""
+        """`http2`: the servers to which HAProxy speaks HTTP/2."""
         self.socket = work / "admin.sock"
         text = (ROOT / "config/haproxy/haproxy.cfg").read_text()
         assert text.count("/run/haproxy/admin.sock mode") == 1
@@ -230,7 +232,8 @@ http {{
         until((work / "pid").exists)
 
     def all_up(self, side="calls"):
-        """nginx does not know; a server that rested is asked again after 5 seconds."""
+        """nginx does not report this. It tries a server that failed again after 5
+        seconds."""
         time.sleep(6)
         return True
 
@@ -246,7 +249,7 @@ http {{
 
 
 class Load:
-    """fleet_load.py, until `end`."""
+    """Runs fleet_load.py until `end` is called."""
 
     def __init__(self, network, work):
         self.work = work
@@ -260,7 +263,7 @@ class Load:
         return json.loads((self.work / "progress").read_text())
 
     def go_on(self, count=20):
-        """From now on each thread has so many good answers."""
+        """Waits until each thread has this many more good answers."""
         before = self.counts()
 
         def have():
@@ -275,8 +278,8 @@ class Load:
 
 
 class Load2(threading.Thread):
-    """Calls over HTTP/2 until `end`, by node: many at a time on a connection, and many
-    connections."""
+    """Calls over HTTP/2, made by node until `end` is called: many at a time on a
+    connection, and many connections."""
     CALLS = 50
     SCRIPT = """
 const http2 = require('http2');
@@ -320,7 +323,7 @@ for (let i = 0; i < CALLS; i++) {
 
 
 class Waiting(threading.Thread):
-    """One call of slow/wait to a node itself, which must be answered."""
+    """One call of slow/wait directly to a node, which must be answered."""
 
     def __init__(self, node, milliseconds):
         super().__init__()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A load of gRPC and HTTP/1.1 side by side, by clients that are not ours, for
-test_balancers_peer.py: fleet_grpc.py GRPC HTTP, each HOST:PORT. For each line of standard
-input it says "good" when every thread has 50 more good answers; at its end what was
-counted, and which calls have failed. Who is told to come again does."""
+"""Loads gRPC and HTTP/1.1 at the same time with clients that are not ours, for
+test_balancers_peer.py: fleet_grpc.py GRPC HTTP, each HOST:PORT. For each line of
+standard input it prints "good" once every thread has 50 more good answers. At the
+end it prints the counts and the calls that failed. A call that is told to come again
+is repeated."""
 import collections
 import http.client
 import json
@@ -19,7 +20,7 @@ DONE = []  # good answers, by thread
 
 
 def infer(stub):
-    # Its inputs are named by metadata that the first call asks for.
+    # The names of its inputs come from metadata, which the first call requests.
     about = stub.ModelMetadata(service_pb2.ModelMetadataRequest(name="matmul"))
     values = [numpy.array(value, "<f4") for value in ([[2]], [[3]])]
     request = service_pb2.ModelInferRequest(
@@ -56,7 +57,7 @@ def native(address):
 
 
 class Again(Exception):
-    """A server that is not ready has said so."""
+    """The answer was "not ready"."""
 
 
 def is_again(error):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load on a fleet, every answer verified: what test_balancers_peer.py runs in the
+"""Loads a fleet and verifies every answer. test_balancers_peer.py runs it in the
 network of the load balancer.
 
     fleet_load.py HOST PORT FOLDER THREADS
 
-Calls until FOLDER/stop is there; FOLDER/progress has the number of good answers of each
-thread. At the end prints one document: what has failed, the longest call, and how often
-a connection that was kept had been closed before anything was answered on it, which a
-client of HTTP takes for "connect again".
+Makes calls until FOLDER/stop exists. FOLDER/progress has the number of good answers of
+each thread. At the end it prints one document: the failures, the longest call, and how
+often a kept connection had been closed before an answer came, after which an HTTP
+client connects again.
 """
 import http.client
 import json
@@ -49,7 +49,7 @@ def predicted(answer):
     return numpy.array(answer["outputs"])
 
 
-# The first two are bytecode and machine code: threads and worker processes.
+# The first two are bytecode and machine code, so they run in threads and in processes.
 KINDS = [native("matmul/matmul"), native("tensor/matmul"), (infer, inferred),
          (predict, predicted)]
 
@@ -63,7 +63,7 @@ class Caller(threading.Thread):
         self.good, self.failed, self.longest, self.closed = 0, [], 0.0, 0
 
     def ask(self, *request):
-        """On a connection that was kept nothing may come because it has been closed."""
+        """If the connection was kept and has been closed since, no answer comes."""
         kept = self.connection.sock is not None
         try:
             self.connection.request(*request)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of HTTP/2 by hand (RFC 9113), so that it can break every rule. It writes
-fields as literals without a table (RFC 7541, 6.2.2) and reads no fields but the status,
-unless it is asked to."""
+"""An HTTP/2 client that writes frames by hand (RFC 9113), so that it can break every
+rule. It writes fields as literals without a table (RFC 7541, 6.2.2), and reads only
+the status unless it is told to read all fields."""
 import ctypes
 import json
 import socket
@@ -60,7 +60,7 @@ class Field(ctypes.Structure):
 
 
 class Inflater:
-    """Reads the heads of one connection, in their order, by nghttp2's decoder."""
+    """Decodes the heads of one connection in their order, with nghttp2's decoder."""
 
     def __init__(self):
         self.library = ctypes.CDLL("libnghttp2.so.14")
@@ -106,7 +106,7 @@ class Connection:
         self.socket.close()
 
     def send(self, data):
-        """What cannot be sent because the server has closed is not."""
+        """Sends the data. If the server has closed the connection, does nothing."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -140,15 +140,16 @@ class Connection:
         return kind, flags, stream, payload
 
     def until(self, *kinds, stream=None):
-        """The first frame of these kinds, of this stream if one is named."""
+        """Reads up to the next frame of one of these kinds, of this stream if one is
+        given."""
         while True:
             got = self.read()
             if got[0] in kinds and stream in (None, got[2]):
                 return got
 
     def error(self):
-        """The error by which the server ends the connection or a stream, which of both
-        it is; None if it just closes."""
+        """The error with which the server ends the connection or a stream, and which of
+        the two it ends. None: it just closes the connection."""
         try:
             kind, _, _, payload = self.until(GOAWAY, RST_STREAM)
         except Closed:
@@ -157,7 +158,7 @@ class Connection:
                                     "big")
 
     def answer(self, stream=1):
-        """The status of an answer, and its body; windows are opened for it."""
+        """The status and body of an answer. Opens the windows for it."""
         body, status = b"", None
         while True:
             kind, flags, _, payload = self.until(HEADERS, DATA, RST_STREAM, GOAWAY,
@@ -175,8 +176,8 @@ class Connection:
                 return status or json.loads(body)["status"], body
 
     def whole(self, stream, inflater):
-        """The fields of an answer, in front of its body and behind, which is "body". No
-        other stream may have been answered before that the inflater has not read."""
+        """The fields of an answer before and after its body, and the body as "body".
+        The inflater must have read all answers that came before on other streams."""
         found = {"body": b""}
         while True:
             kind, flags, _, payload = self.until(HEADERS, DATA, RST_STREAM, GOAWAY,

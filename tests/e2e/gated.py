@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module whose calls of `pass` make a file, `begun`, wait for another, `gate`, and then write
-their argument to a third, `order`: so a test learns that a call runs, says when calls go on, and
-learns in which order they were made."""
+"""A module whose calls of `pass` create the file `begun`, wait for the file `gate`, and
+then append their argument to the file `order`. So a test sees that a call runs,
+decides when calls go on, and sees in which order they ran."""
 import json
 import subprocess
 
@@ -27,7 +27,7 @@ SIDECAR = {"farcall": 1, "abi": "mlir-memref", "functions": [
 
 
 class Gated:
-    """The module `gated`. `pass` returns how many calls its process has had."""
+    """The module `gated`. `pass` returns the number of calls that its process has had."""
 
     def __init__(self, work):
         self.work, self.folder = work, work / "modules"

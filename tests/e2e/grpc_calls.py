@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test_grpc.py has done by clients of gRPC that are not ours. Run by the Python of
-tests/requirements-clients.txt: grpc_calls.py HOST:PORT CASE [WORD ...]. A case that is
-not as it should be raises."""
+"""Cases of test_grpc.py that use gRPC clients which are not ours. Run by the Python of
+tests/requirements-clients.txt: grpc_calls.py HOST:PORT CASE [WORD ...]. A case that
+fails raises."""
 import itertools
 import os
 import pathlib
@@ -91,7 +91,7 @@ def health(channel, stub, url):
 
 
 def metadata(channel, stub, url):
-    """Each model is told of as over HTTP."""
+    """The metadata of each model equals that over HTTP."""
     client = triton_http.InferenceServerClient(url)
     for entry in client.get_model_repository_index():
         there = client.get_model_metadata(entry["name"])
@@ -105,7 +105,8 @@ def metadata(channel, stub, url):
 
 
 def configuration(channel, stub, url):
-    """The same of what clients of Triton ask for, by Triton's own messages."""
+    """The same for the configuration that clients of Triton request, with Triton's
+    messages."""
     client, other = triton_http.InferenceServerClient(url), triton.InferenceServerClient(url)
     for entry in client.get_model_repository_index():
         name = entry["name"]
@@ -139,8 +140,8 @@ def statistics(channel, stub, url):
 
 
 def batches(channel, stub, url, model):
-    """Calls that were computed together are as many executions as over HTTP, and as many
-    rows; and the model says so before."""
+    """Calls that were computed together count as the same number of executions and rows
+    as over HTTP. The model's configuration announces batches."""
     client = triton_http.InferenceServerClient(url)
     config = triton.InferenceServerClient(url).get_model_config(model, as_json=True)["config"]
     assert config["max_batch_size"] == 8
@@ -174,7 +175,7 @@ def batches(channel, stub, url, model):
 
 
 def reflection(channel, stub, url, *paths):
-    """What the server says of itself are its services and their methods, no others."""
+    """Reflection lists the server's services and their methods, and no others."""
     for version in ("v1", "v1alpha"):
         names = reflected_names(channel, version)
         assert {f"grpc.reflection.{each}.ServerReflection" for each in ("v1", "v1alpha")} < (
@@ -208,7 +209,8 @@ def reflection(channel, stub, url, *paths):
 
 
 def reflection_stream(channel, stub, url):
-    """Each request of a stream is answered while it is open; one that is none, too."""
+    """Each request of a stream is answered while it is open, also one that is
+    malformed."""
     requests = queue.Queue()
     call = channel.stream_stream(
         "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
@@ -248,7 +250,8 @@ def reflected_names(channel, version):
 
 
 def same(found):
-    """Each field has the number and type that others' clients know, if they know it."""
+    """Each field has the number and type that clients of others know, if they know the
+    message."""
     try:
         wanted = descriptor_pool.Default().FindMessageTypeByName(found.full_name)
     except KeyError:
@@ -280,7 +283,7 @@ def random_of(generator, datatype, shape):
 
 
 def bits(channel, stub, url, *models):
-    """The answer's bits are those of /v2, whichever way the inputs come."""
+    """The answer has the bits of the answer of /v2, in whichever form the inputs come."""
     client = triton_http.InferenceServerClient(url)
     good, without = 0, set()
     generator = numpy.random.default_rng(5)
@@ -347,7 +350,8 @@ def compare(answer, wanted, name):
 
 
 def texts(channel, stub, url):
-    """Byte strings, raw and as contents, through tritonclient and by hand."""
+    """Byte strings, raw and as contents, with tritonclient and with messages made by
+    hand."""
     client = triton.InferenceServerClient(url)
     for value in (b"", b"a\x00b", "\u00e4".encode(), 100_000 * b"long"):
         one = triton.InferInput("INPUT0", [1], "BYTES")
@@ -365,7 +369,7 @@ def texts(channel, stub, url):
 
 
 def chosen(channel, stub, url):
-    """Outputs in the order asked for; every one raw; the id comes back."""
+    """Outputs come in the requested order, all of them raw, and with the request's id."""
     output = service_pb2.ModelInferRequest.InferRequestedOutputTensor
     answer = stub.ModelInfer(simple_request(
         id="x", outputs=[output(name="OUTPUT1"), output(name="OUTPUT0")]))
@@ -448,7 +452,7 @@ def fields_of(message):
 
 
 def read_status(message):
-    """google.rpc.Status, by hand: no package here has it."""
+    """Reads google.rpc.Status by hand: no package here has the message."""
     found = {}
     for number, value in fields_of(message):
         if number < 3:
@@ -464,7 +468,7 @@ def read_status(message):
 
 
 def wire(channel, stub, url):
-    """Bytes that are no message, or none of this service."""
+    """Bytes that are not a message, or not one of this service."""
     infer = raw_method(channel, SERVICE + "ModelInfer")
     good = simple_request().SerializeToString()
     for body in (good[:-1], b"\x0a\xff\xff\xff\xff\x0f", b"\x0b", good + b"\x00", good + b"\x3b",
@@ -472,10 +476,10 @@ def wire(channel, stub, url):
                  good + b"\x2a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02"):
         error = failure(infer, body)
         assert error.code() == grpc.StatusCode.INVALID_ARGUMENT, (body, error)
-    # A field nobody knows, with the largest number there is, is skipped.
+    # An unknown field is skipped, even if it has the largest possible number.
     assert infer(good + b"\xf8\xff\xff\xff\x0f\x01")
     assert failure(infer, b"").code() == grpc.StatusCode.NOT_FOUND
-    # Parameters are looked at before the call is queued, so not all there may be.
+    # Parameters are read before the call is queued, so their number is limited.
     name, rest = good[:8], good[8:]
     assert infer(name + 1000 * b"\x22\x00" + rest) == infer(good)
     for parameters in (40_000 * b"\x22\x00", b"\x22\x80\x80\x04" + 32768 * b"\x12\x00"):
@@ -488,7 +492,7 @@ def wire(channel, stub, url):
 
 
 def large(channel, stub, url, count):
-    """More than a window, a block and a file of calls; it comes back as it went."""
+    """A tensor larger than a window, a block and a file of calls comes back unchanged."""
     values = numpy.arange(int(count), dtype="<f4")
     request = service_pb2.ModelInferRequest(
         model_name="tensor.identity", raw_input_contents=[values.tobytes()],
@@ -500,7 +504,7 @@ def large(channel, stub, url, count):
 
 
 def many(channel, stub, url):
-    """Calls at a time on one connection: each gets its own answer."""
+    """Many calls at a time on one connection: each gets its own answer."""
     good = []
 
     def work(number):
@@ -519,7 +523,7 @@ def many(channel, stub, url):
 
 
 def cancel(channel, stub, url, function):
-    """A call that runs is given up; the connection serves the next."""
+    """A running call is cancelled; the connection serves the next one."""
     call = stub.ModelInfer.future(spinning(function))
     call.cancel()
     assert call.cancelled()
@@ -527,8 +531,8 @@ def cancel(channel, stub, url, function):
 
 
 def interop(channel, stub, url, function):
-    """Cases of gRPC's interoperability tests that no other case here has; by Go's library
-    tests/grpc/interop has them all."""
+    """Cases of gRPC's interoperability tests that no other case here covers.
+    tests/grpc/interop runs all of them with Go's library."""
     for metadata in ((), (("x-test-echo-initial", "a value"), ("x-twice", "1"), ("x-twice", "2"),
                           ("x-test-bin", b"\x0a\x0b\xab\x00"))):
         assert numbers(stub.ModelInfer(simple_request(), metadata=metadata))
@@ -583,7 +587,8 @@ def by_id(answers):
 
 
 def stream(channel, stub, url):
-    """Answers come by id, each once; an error is one, and ends nothing."""
+    """Answers are matched by id, and each comes once. An error is an answer, too, and
+    does not end the stream."""
     assert not list(stub.ModelStreamInfer(iter(())))
     raws = {str(each): [numpy.full(16, each, "<i4").tobytes()] * 2 for each in range(300)}
     wrong = {
@@ -609,7 +614,7 @@ def stream(channel, stub, url):
         assert set(errors) == set(wrong)
         for name, each in errors.items():
             assert wrong[name][1] in each.error_message, each
-    # A message that is none is an error of its own.
+    # A malformed message gets its own error.
     raw = channel.stream_stream(SERVICE + "ModelStreamInfer", request_serializer=bytes,
                                 response_deserializer=bytes)
     good = simple_request(id="a").SerializeToString()
@@ -619,7 +624,7 @@ def stream(channel, stub, url):
 
 
 def stream_by_turns(channel, stub, url):
-    """Each answer is there before the next request is made."""
+    """Each answer comes before the next request is made."""
     sent = queue.Queue()
     answers = stub.ModelStreamInfer(iter(sent.get, None))
     for number in range(2000):  # with a frame or two that confirm each
@@ -630,7 +635,7 @@ def stream_by_turns(channel, stub, url):
 
 
 def stream_large(channel, stub, url, count):
-    """More on the way than windows have room for, either way."""
+    """In either direction, more bytes are on the way than the windows have room for."""
     requests = []
     for number in range(12):
         values = numpy.full(int(count), number, "<f4")
@@ -646,7 +651,7 @@ def stream_large(channel, stub, url, count):
 
 
 def stream_beside(channel, stub, url, function):
-    """A call that does not end holds no other one up, and is given up with its stream."""
+    """A call that does not end does not delay others, and is cancelled with its stream."""
     spin = spinning(function, id="spin")
     for _ in range(3):
         sent = queue.Queue()
@@ -685,7 +690,8 @@ def stream_triton(channel, stub, url):
 
 
 def sequences(channel, stub, url, name):
-    """simple_grpc_sequence_sync_infer_client and _stream_, whose numbers these are."""
+    """Triton's examples simple_grpc_sequence_sync_infer_client and _stream_, with their
+    numbers."""
     client = triton.InferenceServerClient(url)
     values = [11, 7, 5, 3, 2, 0, 1]
     sent = {1000: [0, *values], 1001: [100, *(-each for each in values)],
@@ -729,7 +735,7 @@ def sequences(channel, stub, url, name):
 
 
 def sums(channel, stub, url):
-    """A sequence has a sum, which /v2 has too; a call without one has none."""
+    """A sequence has a sum, which /v2 shows, too. A call without a sequence has none."""
     parameter = service_pb2.InferParameter
 
     def add(value, **said):
@@ -819,7 +825,7 @@ def repository(channel, stub, url):
                         (lambda: client.load_model("simple", files={"file:1/a": b""},
                                                    config="{}"), "no configuration")):
         assert says in triton_failure(wrong).message()
-    # Statistics of all.
+    # The statistics of all models.
     found = {each.name: each for each in client.get_inference_statistics().model_stats}
     wanted = http.get_inference_statistics()["model_stats"]
     assert list(found) == [each["name"] for each in wanted]
@@ -866,7 +872,7 @@ def settings(channel, stub, url):
 
 
 def no_admin(channel, stub, url):
-    """What changes the server is refused; what asks is not."""
+    """Requests that change the server are refused; those that only read are not."""
     client = triton.InferenceServerClient(url)
     assert client.get_log_settings().settings["log_info"].bool_param
     for wrong in (lambda: client.load_model("simple"), lambda: client.unload_model("simple"),
@@ -877,7 +883,8 @@ def no_admin(channel, stub, url):
 
 
 def admin_token(channel, stub, url, admin, other, reader):
-    """Scopes, and modules of a token, hold for acts whose name is in the message."""
+    """A token's scopes and modules are also checked for acts whose message names the
+    model."""
     load, ask = service_pb2.RepositoryModelLoadRequest, service_pb2.LogSettingsRequest
     change = ask()
     change.settings["log_info"].bool_param = True
@@ -903,7 +910,7 @@ SERVING, NOT_SERVING, UNKNOWN = (health_pb2.HealthCheckResponse.ServingStatus.Va
 
 
 def watch(channel, stub, url, broken, process):
-    """Each change of what /readyz says, and an end with the server."""
+    """Watchers are told each change of what /readyz says, and the server's end."""
     ask = health_pb2_grpc.HealthStub(channel).Watch
     client = triton.InferenceServerClient(url)
     changes = [ask(health_pb2.HealthCheckRequest(service=each))
@@ -932,7 +939,7 @@ def watch(channel, stub, url, broken, process):
 
 
 def stream_drain(channel, stub, url, process):
-    """A stream that asks for nothing ends with the server, and says why."""
+    """A stream without requests is ended with the server, which says why."""
     sent = queue.Queue()
     answers = stub.ModelStreamInfer(iter(sent.get, None))
     sent.put(simple_request(id="a"))
@@ -945,7 +952,7 @@ def stream_drain(channel, stub, url, process):
 
 
 def demand(channel, stub, url, *models):
-    """A module is loaded by whatever asks for it first."""
+    """Whichever request comes first loads the module."""
     tritons = triton.InferenceServerClient(url)
     asks = (lambda name: stub.ModelInfer(simple_request(model_name=name)).model_name,
             lambda name: next(stub.ModelStreamInfer(iter([simple_request(
@@ -956,7 +963,7 @@ def demand(channel, stub, url, *models):
     assert len(models) == len(asks)
     for name, ask in zip(models, asks):
         assert ask(name) == name
-    # Both of the first call and of those behind it, on one stream.
+    # The first call and those after it, for both models on one stream.
     answers = list(stub.ModelStreamInfer(iter(
         [simple_request(id=str(each), model_name=models[each % len(models)])
          for each in range(50)])))
@@ -971,7 +978,8 @@ def spinning(function, **more):
 
 
 def share(channel, stub, url, function):
-    """More calls than a client may have are to be made again, also those of a stream."""
+    """If a client makes more calls than it may, they are answered "try again", also on
+    a stream."""
     calls = [stub.ModelInfer.future(spinning(function)) for _ in range(2)]
     done = queue.Queue()
     for each in calls:
@@ -987,7 +995,8 @@ def share(channel, stub, url, function):
 
 
 def stop(channel, stub, url, function, process):
-    """Calls that a server does not end are to be made elsewhere."""
+    """Calls that a server can no longer complete are answered so that clients go
+    elsewhere."""
     calls = [stub.ModelInfer.future(spinning(function)) for _ in range(4)]
     streams = [stub.ModelStreamInfer(iter([spinning(function)])) for _ in range(4)]
     assert stub.ServerReady(service_pb2.ServerReadyRequest()).ready

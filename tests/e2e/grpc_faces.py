@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call of gRPC for each line that it reads, by clients that are not ours: for
-test_faces.py. Run by the Python of tests/requirements-clients.txt: grpc_faces.py HOST:PORT."""
+"""Makes one gRPC call for each line that it reads, with clients that are not ours, for
+test_faces.py. Run by the Python of tests/requirements-clients.txt: grpc_faces.py
+HOST:PORT."""
 import base64
 import json
 import sys

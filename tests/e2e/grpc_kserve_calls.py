@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test_grpc.py has done by KServe's client, which brings messages of its own; run as
+"""Cases of test_grpc.py that use KServe's client, which has its own messages. Run like
 grpc_calls.py."""
 import asyncio
 import sys

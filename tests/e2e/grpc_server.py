@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of the Open Inference Protocol over gRPC that is not ours: by grpcio. Run by
-the Python of tests/requirements-clients.txt; says its port, and serves until its standard
-input ends. With the files of a certificate and of its key it speaks TLS."""
+"""A server of the Open Inference Protocol over gRPC that is not ours: it uses grpcio.
+Run by the Python of tests/requirements-clients.txt. Prints its port, and serves
+until its standard input ends. With the files of a certificate and its key it speaks
+TLS."""
 import concurrent.futures
 import pathlib
 import sys
@@ -13,7 +14,8 @@ from tritonclient.grpc import service_pb2, service_pb2_grpc
 Tensor = service_pb2.ModelMetadataResponse.TensorMetadata
 OUTPUT = service_pb2.ModelInferResponse.InferOutputTensor
 MODELS = {
-    # What it is given, as it was given: raw, or in the fields of its type.
+    # These return their inputs in the form in which they came: raw, or in the fields of
+    # their type.
     "echo": [("x", "FP32", [-1, 2]), ("n", "UINT16", [3]), ("t", "BYTES", [-1])],
     "one": [("t", "BYTES", [1])],
     "fields": [("x", "FP32", [-1, 2]), ("n", "INT64", [2]), ("t", "BYTES", [-1])],
@@ -26,7 +28,8 @@ MODELS = {
     "hangs": [("x", "FP32", [1])],
     "lies": [("x", "FP32", [1])],
     "packed": [("x", "FP32", [1])],
-    # Answers as "echo" does; from the second call on it does not, or answers 1 more.
+    # Both answer the first call like "echo". Later "tires" no longer does, and
+    # "changes" returns 1 more.
     "tires": [("x", "FP32", [1])],
     "changes": [("x", "UINT8", [1])],
     "open": [("x", "FP32", [-1, 2]), ("t", "BYTES", [-1, 3])],

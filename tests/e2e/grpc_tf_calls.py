@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test_grpc.py has done by TensorFlow Serving's own stubs; run as grpc_calls.py."""
+"""Cases of test_grpc.py that use TensorFlow Serving's own stubs. Run like
+grpc_calls.py."""
 import json
 import sys
 import types
@@ -13,8 +14,8 @@ from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from grpc_calls import CODES, failure, random_of, read_status
 
-# The package lacks files: one has an enumeration, of which nothing is used; without others
-# there is no stub of the ModelService, but its messages.
+# The package lacks some files. One defines an enumeration that is never used: it is
+# defined here. Without the others there is no stub of ModelService, only its messages.
 CODES_FILE = descriptor_pb2.FileDescriptorProto(
     name="tensorflow/tsl/protobuf/error_codes.proto", package="tensorflow.error",
     syntax="proto3")
@@ -28,7 +29,8 @@ from tensorflow.core.framework import tensor_pb2, tensor_shape_pb2, types_pb2
 from tensorflow_serving.apis import (
     get_model_metadata_pb2, get_model_status_pb2, predict_pb2, prediction_service_pb2_grpc)
 
-# By name in the Open Inference Protocol: the type, the field of its elements.
+# For each type of the Open Inference Protocol: TensorFlow's type, and the field for its
+# elements.
 TYPES = {"BOOL": ("DT_BOOL", "bool_val"), "INT8": ("DT_INT8", "int_val"),
          "INT16": ("DT_INT16", "int_val"), "INT32": ("DT_INT32", "int_val"),
          "INT64": ("DT_INT64", "int64_val"), "UINT8": ("DT_UINT8", "int_val"),
@@ -46,7 +48,7 @@ def tensor(datatype, shape, **more):
 
 
 def elements(value):
-    """As the fields of a tensor have them: half precision as its bits."""
+    """The elements as a tensor's field has them; half precision as bits."""
     return (value.view("<u2") if value.dtype == numpy.float16 else value).ravel().tolist()
 
 
@@ -77,7 +79,8 @@ def infer(stub, name, about, values):
 
 
 def bits(predict, stub, url, *models):
-    """The answer's bits are those of the Open Inference Protocol, however inputs come."""
+    """The answer has the bits of the Open Inference Protocol's answer, in whichever
+    form inputs come."""
     generator = numpy.random.default_rng(6)
     good = 0
     for name in models:
@@ -133,7 +136,7 @@ def texts(predict, stub, url):
 
 
 def metadata(predict, stub, url, *models):
-    """The same as /v1 says."""
+    """The metadata equals that of /v1."""
     for name in models:
         asked = get_model_metadata_pb2.GetModelMetadataRequest(
             metadata_field=["signature_def"])
@@ -226,7 +229,7 @@ def state(predict, stub, url):
 
 
 def wire(predict, stub, url):
-    """Bytes that are no message."""
+    """Bytes that are not a message."""
     infer_raw = predict.channel.unary_unary(
         "/tensorflow.serving.PredictionService/Predict", request_serializer=bytes,
         response_deserializer=bytes)

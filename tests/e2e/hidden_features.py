@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IREE's programs as on a machine whose hypervisor hides FARCALL_HIDE_CPU_FEATURES:
-there `iree-compile --iree-llvmcpu-target-cpu=host` names what the processor's model
-has, then what the machine has. Run as a program this is that compiler: the real one's
-path comes first."""
+"""Lets IREE's programs believe that a hypervisor hides the features
+FARCALL_HIDE_CPU_FEATURES. On such a machine `iree-compile
+--iree-llvmcpu-target-cpu=host` first names what the processor's model has, then what
+the machine has. Run as a program, this file is that compiler; its first argument is
+the path of the real one."""
 import os
 import pathlib
 import re
@@ -17,8 +18,9 @@ LOCAL = ["--iree-hal-target-device=local",
 
 
 def masked(folder, top):
-    """`folder`, a virtual environment's bin; where features are hidden, a stand-in made
-    in `top`, with links to the same programs and another iree-compile."""
+    """Returns `folder`, a virtual environment's bin. If features are hidden, returns a
+    folder made in `top` instead, with links to the same programs and another
+    iree-compile."""
     if not HIDDEN:
         return folder
     view = top / folder.parent.name
@@ -30,7 +32,7 @@ def masked(folder, top):
         if program.name != "iree-compile":
             (view / "bin" / program.name).symlink_to(program)
     compiler = view / "bin/iree-compile"
-    # Commands of pages are run without our variables.
+    # Commands of pages are run without our variables, so they are set here.
     compiler.write_text(f"#!/bin/sh\nexport FARCALL_HIDE_CPU_FEATURES={','.join(HIDDEN)}\n"
                         f"exec '{sys.executable}' '{__file__}' "
                         f"'{folder}/iree-compile' \"$@\"\n")
@@ -39,7 +41,7 @@ def masked(folder, top):
 
 
 def host(compiler):
-    """What `host` stands for: a processor and its list of features."""
+    """What `host` means: a processor and its list of features."""
     done = subprocess.run(
         [compiler, "-", *LOCAL, CPU + "host", "--compile-to=preprocessing"],
         input="func.func @f() { return }", capture_output=True, text=True, check=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run by the Python beside IREE's programs, never by pytest: calls functions of
-one module in IREE's own runtime. Reads the module's path, takes [[function,
-arguments], ...] as JSON on standard input, writes the results, or null where
-the runtime failed. With --tensors behind the path, results are always a list,
-and tensors are {"dtype", "shape", "b64"} both ways."""
+"""Calls functions of one module in IREE's own runtime. Run by the Python beside IREE's
+programs, never by pytest. The module's path is an argument. Reads [[function,
+arguments], ...] as JSON from standard input. Writes the results, or null where the
+runtime failed. With --tensors after the path, results are always a list, and tensors
+are {"dtype", "shape", "b64"} in both directions."""
 import base64
 import json
 import math
@@ -30,8 +30,8 @@ def plain(value):
 
 
 def view(tensor):
-    """A buffer view of a tensor. The binding is given numbers of the right size;
-    `element_type` says what they really are."""
+    """Makes a buffer view of a tensor. The binding gets numbers of the right size;
+    `element_type` tells their real type."""
     data, shape = base64.b64decode(tensor["b64"]), tensor["shape"]
     size = (TYPES[tensor["dtype"]] & 0xff) // 8
     elements = numpy.frombuffer(data, f"V{size}").reshape(shape)
@@ -77,8 +77,8 @@ def pulled(value):
 
 
 def below(function, arguments):
-    """Calls without the binding's conversion of structures, which would make one list
-    of several results and knows no bf16."""
+    """Calls the function without the binding's conversion of structures: that would
+    merge several results into one list, and does not know bf16."""
     given = runtime.VmVariantList(len(arguments))
     for each in arguments:
         push(given, each)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensor programs that tests/e2e/test_iree_tensors*.py call: what is one
-operation on whole tensors is a row here, the rest is tests/modules/iree/*.mlir,
-where `// call` lines above a function say with what it is called.
+"""The tensor programs that tests/e2e/test_iree_tensors*.py call. A program of one
+operation on whole tensors is a row here. The others are tests/modules/iree/*.mlir,
+in which `// call` lines above a function are its calls.
 
-An argument is `2x3xf32` for a tensor of random values, `2x3xf32~0..9` of values
-from 0 to 9, `2x3xf32~edge` of those where arithmetic breaks; `=5` is a scalar.
+An argument `2x3xf32` is a tensor of random values, `2x3xf32~0..9` one of values from 0
+to 9, and `2x3xf32~edge` one of values at which arithmetic breaks. `=5` is a scalar.
 """
 import dataclasses
 import re
@@ -36,7 +36,7 @@ def nearest_bf16(values):
 
 @dataclasses.dataclass
 class Tensor:
-    """Elements of `dtype`; those of bf16 are kept as f32."""
+    """A tensor of `dtype`. The elements of bf16 are kept as f32."""
     dtype: str
     values: numpy.ndarray
 
@@ -47,7 +47,7 @@ class Tensor:
 
     @property
     def bytes(self):
-        """As they lie in memory, but every NaN is the same one."""
+        """The bytes of the elements in memory order. Every NaN has the same bits."""
         values = numpy.array(self.values)
         if values.dtype.kind in "fc":
             values[numpy.isnan(values)] = numpy.nan
@@ -58,14 +58,14 @@ class Tensor:
 
 @dataclasses.dataclass
 class Program:
-    """A function of a module and the calls of it, in this order."""
+    """A function of a module, and its calls in this order."""
     name: str
     calls: list  # of lists of arguments
 
 
 @dataclasses.dataclass
 class Theme:
-    """One module: its source, its programs, and how it is compiled."""
+    """One module: its source, its programs, and the options for compiling it."""
     name: str
     source: str
     programs: list
@@ -105,7 +105,8 @@ def program(name, calls):
                           for turn, call in enumerate(calls)])
 
 
-# Shapes that the rows below take in turn: a declaration and the sizes of a call.
+# The rows below take these shapes in turn: a shape in the declaration, and one in the
+# call.
 SHAPES = [("?x", "37x"), ("4x5x", "4x5x"), ("?x?x", "3x17x"), ("18x", "18x"),
           ("2x1x3x2x4x", "2x1x3x2x4x"), ("?x8x", "5x8x"), ("", ""),
           ("?x2x?x", "2x2x19x")]
@@ -114,7 +115,7 @@ FLOAT_UNARY = {
                     "atan erf".split(), "-4..4"),
     **dict.fromkeys("sqrt rsqrt log log2 log1p".split(), "0.1..9"),
 }
-# The VMVX back end refuses these.
+# The VMVX back end does not support these.
 NATIVE_UNARY = {
     **dict.fromkeys("tan sinh cosh cbrt".split(), "-4..4"),
     **dict.fromkeys("asin acos atanh".split(), "-0.99..0.99"),
@@ -132,7 +133,7 @@ INTEGER_BINARY = {
 }
 FLOAT_TESTS = "oeq one olt ole ogt oge ueq une ult uno ord".split()
 INTEGER_TESTS = "eq ne slt sle sgt sge ult ule ugt uge".split()
-# operation, from, to, values
+# Each row: operation, from, to, range of values.
 CASTS = [
     ("sitofp", "i32", "f32", "-99999..99999"), ("sitofp", "i8", "f32", "-100..100"),
     ("sitofp", "i64", "f32", "-99999..99999"), ("uitofp", "i32", "f32", "0..99999"),
@@ -149,7 +150,7 @@ WIDTHS = ["i8", "i16", "i32", "i64"]
 
 
 class Table:
-    """Functions of one operation each, and the calls of them."""
+    """Functions of one operation each, and their calls."""
 
     def __init__(self, name, **options):
         self.name, self.options = name, options
@@ -223,7 +224,7 @@ def integers():
 
 
 def natives():
-    """What only machine code has: 16-bit floats and a few operations."""
+    """Operations that only machine code has: 16-bit floats and a few others."""
     table = Table("natives", vmvx=False)
     for name, kind in NATIVE_UNARY.items():
         table.add(name, f"math.{name}", ["f32"], "f32", [[kind], ["edge"]])
@@ -260,7 +261,7 @@ def doubles():
 
 
 def written(name, **options):
-    """A theme whose source says itself how it is called."""
+    """A theme whose source contains its calls."""
     source = (FOLDER / f"{name}.mlir").read_text()
     programs = []
     for calls, function in CALLED.findall(source):

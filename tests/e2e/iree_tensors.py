@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test_iree_tensors*.py share: the programs of iree_programs.py compiled in
-several ways, served by one farcalld, and called there and in IREE's own runtime.
-Machine code must give the same bits, VMVX the same numbers within one unit of the
+"""Shared by test_iree_tensors*.py: compiles the programs of iree_programs.py in several
+ways, serves them with one farcalld, and calls them there and in IREE's own runtime.
+Machine code must give the same bits, VMVX the same numbers up to one unit in the
 last place."""
 import base64
 import contextlib
@@ -29,19 +29,19 @@ EXACT = (numpy.bool_, numpy.int8, numpy.int16, numpy.int32, numpy.int64, numpy.u
 
 
 def pairs(*variants):
-    """Variant and theme of each module there is."""
+    """All pairs of variant and theme for which there is a module."""
     return [(variant, name) for variant in variants
             for name, theme in THEMES.items() if variant != "vmvx" or theme.vmvx]
 
 
 def count_programs(variant):
-    """How many functions there are; each computes something else."""
+    """The number of functions; each computes something different."""
     return sum(len(THEMES[name].programs) for _, name in pairs(variant))
 
 
 def compiled(iree, variant, theme):
-    """The compiled module. For `host` its text names the processor's features, because
-    another machine must compile it again."""
+    """The compiled module. For `host`, its text names the processor's features, so that
+    another machine compiles it again."""
     source = theme.source
     if variant == "host":
         features = pathlib.Path("/proc/cpuinfo").read_text()
@@ -52,7 +52,7 @@ def compiled(iree, variant, theme):
 
 @contextlib.contextmanager
 def serving(iree, *variants, options=()):
-    """One server of all modules, and where each one's file is."""
+    """One server of all modules, and the file of each."""
     names = pairs(*variants)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         files = dict(zip(names, pool.map(
@@ -63,7 +63,7 @@ def serving(iree, *variants, options=()):
 
 
 def plain(value):
-    """An argument as JSON."""
+    """An argument as JSON for farcall."""
     if not isinstance(value, Tensor):
         return value
     if 0 in value.values.shape:
@@ -82,7 +82,7 @@ def leaves(value):
 
 
 def raw(value):
-    """An argument as the reference takes it."""
+    """An argument for the reference."""
     if not isinstance(value, Tensor):
         return value
     return {"dtype": value.dtype, "shape": list(value.values.shape),
@@ -90,7 +90,7 @@ def raw(value):
 
 
 def ours(result):
-    """A result of farcall's, typed."""
+    """A typed result of farcall."""
     if not isinstance(result, dict):
         return float(result) if isinstance(result, str) else result
     kind = DTYPES[result["dtype"]]
@@ -103,7 +103,7 @@ def ours(result):
 
 
 def theirs(result):
-    """A result of the reference's."""
+    """A result of the reference."""
     if not isinstance(result, dict):
         return result
     data = base64.b64decode(result["b64"])
@@ -133,7 +133,7 @@ def equal(got, wanted, exact):
 
 
 def reference(iree, module, calls):
-    """What IREE's runtime answers, a list of results for each call."""
+    """The answers of IREE's runtime: a list of results for each call."""
     document = json.dumps([[function, list(map(raw, arguments))]
                            for function, arguments in calls])
     done = iree.run("python", pathlib.Path(__file__).with_name("iree_calls.py"),
@@ -145,7 +145,7 @@ def reference(iree, module, calls):
 
 
 def differences(server, iree, module, variant, theme):
-    """Calls all programs of the module and says which answer something else."""
+    """Calls all programs of the module. Returns those whose answers differ."""
     calls = [(program.name, arguments) for program in theme.programs
              for arguments in program.calls]
     for (function, arguments), wanted in zip(calls, reference(iree, module, calls)):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// key_updates PORT COUNT: a client of TLS that changes its key COUNT times and then asks,
-// in one go, while another client asks one request after the other. Prints how many of
-// these are answered before the first client's.
+// key_updates PORT COUNT: a TLS client that changes its key COUNT times and then sends
+// a request, all at once. Meanwhile another client sends one request after the other.
+// Prints how many of these are answered before the first client's request.
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
 #include <poll.h>

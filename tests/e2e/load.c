@@ -47,8 +47,8 @@ int load_connect(int poll, int port, void *data) {
   return fd;
 }
 
-// Waits until all is sent. That takes no time, as a request fits the socket's
-// buffer and the server reads while it computes.
+// Waits until everything is sent. That takes no time: a request fits into the socket's
+// buffer, and the server reads while it computes.
 void load_send(int fd, const char *data, size_t size) {
   while (size) {
     ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
@@ -91,7 +91,7 @@ size_t load_count(const bool *first, size_t count, size_t struct_size) {
 // ---------------------------------------------------------------------------
 // The killer
 
-// Adds the numbers in a file of /proc to `pids`.
+// Appends the process ids in a file of /proc to `pids`.
 static int read_pids(const char *path, int *pids, int count) {
   char text[4096];
   FILE *file = fopen(path, "r");
@@ -108,7 +108,7 @@ static int read_pids(const char *path, int *pids, int count) {
   return count;
 }
 
-// A child of any thread of the server.
+// Picks a child of any thread of the server.
 static int pick_child(uint64_t *seed) {
   char pattern[64];
   int pids[PIDS], count = 0;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators as ONNX has them, drawn at random, beside what farcall compile makes of
-them: both are run by onnxruntime. ml_models.py TOOLS FOLDER [NAME…]: prints what
-differs, and writes FOLDER/NAME.onnx. TOOLS is cli/compile/tools."""
+"""ml_models.py TOOLS FOLDER [NAME…]: random estimators as ONNX has them, and what
+farcall compile converts them to. onnxruntime runs both. Prints the differences, and
+writes FOLDER/NAME.onnx. TOOLS is cli/compile/tools."""
 import pathlib
 import sys
 
@@ -26,7 +26,7 @@ def numbers(*shape):
 
 
 def tree(mode, missing=False, trees=3, targets="target", columns=1):
-    """Full trees of three levels. Thresholds are values of the data, so that `<` and
+    """Full trees of three levels. The thresholds occur in the data, so that `<` and
     `<=` differ."""
     made = {f"nodes_{key}": [] for key in (
         "treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
@@ -67,8 +67,8 @@ def vectors(kernel, classes):
 
 
 def isolation(trees=5):
-    """As skl2onnx writes IsolationForest: of each tree the number of a leaf, and operators
-    that make a depth of it."""
+    """An IsolationForest as skl2onnx writes it: the number of a leaf of each tree, and
+    operators that compute a depth from it."""
     nodes, depths = [], []
     for each in range(trees):
         of = [f"{name}{each}" for name in ("x", "leaf", "whole", "samples", "column", "many",
@@ -89,7 +89,7 @@ def isolation(trees=5):
 
 
 def stump(*rest, weights=(1.5, 2.5), **more):
-    """A tree of two leaves, of which one may have no weight, and what follows."""
+    """A tree with two leaves, one of which may have no weight, and the nodes after it."""
     made = node("TreeEnsembleRegressor", outputs=["leaf"], n_targets=1,
                 nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2], nodes_featureids=[0] * 3,
                 nodes_values=[0.1, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
@@ -105,7 +105,7 @@ def with_no_bases(nodes):
 
 
 def branch(name):
-    """A body that answers the leaf."""
+    """A body that returns the leaf."""
     return helper.make_graph(
         [helper.make_node("Identity", ["leaf"], [name])], "body", [],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 1])])
@@ -203,13 +203,13 @@ def boosted(x="x", to="y", classes=tree("BRANCH_LEQ", targets="class")):
                 post_transform="LOGISTIC", **classes)
 
 
-# What onnxruntime answers otherwise than ONNX and scikit-learn say, or less exactly.
+# Cases in which onnxruntime deviates from ONNX and scikit-learn, or is less exact.
 OWN = {
     "normalizer_max": ([node("Normalizer", norm="MAX")],
                        lambda x: x / numpy.abs(x).max(1, keepdims=True)),
     "distances": ([node("CDist", ["x", "x"], domain=ORT, metric="euclidean")],
                   lambda x: numpy.sqrt(((x[:, None] - x[None]) ** 2).sum(2))),
-    # What skl2onnx makes of a model that it is shown doubles of; onnxruntime refuses it.
+    # skl2onnx writes these for a model of doubles, and onnxruntime refuses them.
     "zip_map_of_doubles": ([helper.make_node("Cast", ["x"], ["d"], to=TensorProto.DOUBLE),
                             node("ZipMap", ["d"], classlabels_int64s=[0, 1, 2, 3])],
                            lambda x: x),
@@ -225,7 +225,8 @@ OWN = {
         encoder(keys_int64s=[0, 1, 2], values_strings=NAMES, default_string="mid"),
         lambda x: numpy.where((x > -1) & (x < 1), 0, numpy.where((x >= 2) & (x < 3), 2, 1)),
         TensorProto.STRING),
-    # A column that has gaps, a scaler, and probabilities that the export calls doubles.
+    # A column with gaps, a scaler, and probabilities that the export declares as
+    # doubles.
     "boosting_of_doubles": ([
         DOUBLES, node("Imputer", ["d"], ["i"], imputed_value_floats=FILLED,
                       replaced_value_float=numpy.nan),
@@ -265,7 +266,7 @@ def answers(model, data):
 
 
 def difference(model, data, wanted=None):
-    """Where the converted model answers something else, or None."""
+    """Where the converted model's answers differ. None: nowhere."""
     converted, *_ = farcall_ml.convert(farcall_leaves.fold(model))
     if any(each.op_type == "Log" for each in converted.graph.node):
         return "leaves are not folded"
@@ -289,7 +290,7 @@ def difference(model, data, wanted=None):
 
 
 def said():
-    """What is wrong of labels and notes, or None."""
+    """What is wrong with labels and notes. None: nothing."""
     model = build([node("Scaler", outputs=["s"], offset=[0.0], scale=[1.0]), *classifier(
         "LinearClassifier", coefficients=numbers(16), intercepts=numbers(4),
         classlabels_strings=[b"a", b"b", b"c", "\u20ac".encode() * 100])])

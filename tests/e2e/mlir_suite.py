@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLIR's own integration tests, mlir/test/Integration of LLVM's sources: what their RUN
-lines say, by the rules of LLVM's test driver. Passes that lower are left out, since
-`farcall compile` lowers; KEPT are those that make or change the program under test."""
+"""MLIR's own integration tests (mlir/test/Integration of LLVM's sources): reads their
+RUN lines, by the rules of LLVM's test driver. Passes that lower are left out,
+because `farcall compile` lowers. KEPT are passes that make or change the program
+under test."""
 import dataclasses
 import re
 import shlex
 
-# What only another processor, a GPU or an emulator runs.
+# Tests that only another processor, a GPU or an emulator can run.
 ELSEWHERE = re.compile(r"/(GPU|CUDA|AMX|X86Vector|ArmSVE|ArmSME|ArmNeon|XeGPU|XeVM)/")
 KEPT = {"transform-interpreter", "test-transform-dialect-erase-schedule",
         "test-arith-emulate-wide-int", "test-vector-scan-lowering"}
-# Makes failed assertions go on. Passes before it say what is asserted, and where.
+# With this pass, a failed assertion does not end the program. The passes before it tell
+# which assertion failed, and where.
 NOT_FATAL = "test-cf-assert"
 # The part of MLIR's sparsifier that turns sparse tensors into loops over memrefs.
 SPARSIFIER = ["--linalg-generalize-named-ops", "--sparsification-and-bufferization",
               "--canonicalize", "--sparse-storage-specifier-to-llvm"]
 LINE = re.compile(r"//\s*(RUN|DEFINE|REDEFINE):(.*)")
 NAMED = re.compile(r"%\{([\w-]+)\}")
-# What verifyMemRef says of each difference: on standard error in MLIR's library, too.
+# The lines that verifyMemRef prints for each difference. MLIR's library prints them to
+# standard error, too.
 DIFFERENCE = re.compile(r"^.* != .* offset = \d+\n", re.M)
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What is called, and by which words of the file its output is judged."""
+    """What is called, and the options of FileCheck that judge its output."""
     passes: tuple  # of mlir-opt, before the compiler
     entry: str
     prints_result: bool
@@ -31,12 +34,12 @@ class Run:
 
     @property
     def checked(self):
-        """Whether the compiler puts in its own assertions, which end a call."""
+        """True if the compiler adds its own assertions, which end a call."""
         return f"--{NOT_FATAL}" not in self.passes
 
 
 def lines_of(text):
-    """(keyword, text) of each line that is for the driver, continued ones joined."""
+    """(keyword, text) of each line for the driver. Continued lines are joined."""
     before = ""
     for keyword, rest in LINE.findall(text):
         whole = f"{before} {rest.strip()}".strip()
@@ -46,7 +49,7 @@ def lines_of(text):
 
 
 def commands(text):
-    """The RUN lines: names of DEFINE are replaced by what they stand for."""
+    """The RUN lines, in which names of DEFINE are replaced."""
     names = {}
     for keyword, line in lines_of(text):
         if keyword == "RUN":
@@ -77,7 +80,7 @@ def option(words, name, otherwise):
 
 
 def runs_of(path):
-    """The Runs of a file, each once, without those for other processors."""
+    """The different Runs of a file, without those for other processors."""
     found, passes = {}, []
     for line in commands(path.read_text()):
         run, check = None, None
@@ -100,8 +103,8 @@ def runs_of(path):
 
 
 def callable_text(text, entry):
-    """(text, name): a program of the LLVM dialect has no types that say how its functions
-    are called, so one that calls its entry is put before it."""
+    """(text, name). In the LLVM dialect, types do not tell how functions are called. So
+    for such a program, a function that calls its entry is put before it."""
     name = f"call_{entry}"
     caller = (f"func.func @{name}() {{\n  llvm.call @{entry}() : () -> ()\n  return\n}}\n")
     text, count = re.subn(rf"^ *llvm\.func @{entry}\(\)", lambda found: caller + found[0],

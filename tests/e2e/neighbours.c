@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What nobody wants beside their module: test_neighbours.py.
+// Functions that harm other modules of a server: test_neighbours.py.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void *stay(void *null) {
   return null;
 }
 
-// How many threads could be begun; they end after a second.
+// Returns how many threads could be started. They end after a second.
 int32_t _mlir_ciface_threads(int32_t count) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

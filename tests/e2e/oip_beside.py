@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reviewed list of how our answers differ from Triton's: triton/differences.json,
-rows of what differs, which requests, and why ours is better."""
+"""The reviewed list of differences between our answers and Triton's:
+triton/differences.json. Each row says what differs, in which requests, and why our
+answer is better."""
 import fnmatch
 import json
 
@@ -20,7 +21,7 @@ def row_of(rows, name, differs):
 
 
 def compare(server):
-    """What differs and is in no row, and the rows that nothing needs."""
+    """The differences that are in no row, and the rows that match no difference."""
     rows, unknown, used = reviewed(), [], []
     for name, request in read().items():
         differs = difference(request["triton"], ask(server, request))

@@ -5,22 +5,22 @@ import json
 import numpy
 
 RANDOM = numpy.random.default_rng(7)
-# NumPy's type for each type of the protocol.
+# NumPy's type for each datatype of the protocol.
 TYPES = {"INT8": "<i1", "UINT8": "<u1", "INT16": "<i2", "UINT16": "<u2", "INT32": "<i4",
          "UINT32": "<u4", "INT64": "<i8", "UINT64": "<u8", "FP16": "<f2", "FP32": "<f4",
          "FP64": "<f8", "BOOL": "|b1"}
 
 
 def split(reply):
-    """The document of an answer, and the bytes behind it."""
+    """The document of an answer, and the bytes after it."""
     size = int(reply.headers.get("Inference-Header-Content-Length", len(reply.body)))
     return json.loads(reply.body[:size]), reply.body[size:]
 
 
 def infer(server, model, inputs, binary, outputs, code=None):
-    """Sends arrays, and returns those of the answer. `binary`: they are sent as bytes;
-    `outputs`: they are answered as bytes. `code`: the module that compresses the body;
-    it has the name of its coding."""
+    """Sends arrays and returns those of the answer. `binary`: they are sent as bytes.
+    `outputs`: results are requested as bytes. `code`: the Python module that
+    compresses the body; its name is the name of the content coding."""
     listed, raw = [], b""
     for name, (datatype, value) in inputs.items():
         entry = {"name": name, "shape": value.shape, "datatype": datatype}
@@ -53,7 +53,8 @@ def infer(server, model, inputs, binary, outputs, code=None):
 
 
 def values_of(datatype, shape):
-    """Random values of all bit patterns but infinities and NaNs: JSON has one NaN."""
+    """Random values of all bit patterns except infinities and NaNs, because JSON has
+    only one NaN."""
     dtype = numpy.dtype(TYPES[datatype])
     if datatype == "BOOL":
         return RANDOM.integers(0, 2, shape).astype(dtype)

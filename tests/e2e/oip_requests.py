@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of the Open Inference Protocol, good and bad, and what a real Triton
-answers them. Run as a program, with FARCALL_PEERS set to the folder scripts/peers
-prints, it asks Triton anew and writes triton/requests.json; what in it changed is for
-whoever runs it to read."""
+"""Requests of the Open Inference Protocol, good and bad, and the answers of a real
+Triton. Run as a program, with FARCALL_PEERS set to the folder that scripts/peers
+prints, it makes the requests to Triton again and writes triton/requests.json. Review
+what has changed in it."""
 import base64
 import gzip
 import json
@@ -23,7 +23,7 @@ SIXTEEN = list(range(16))
 
 
 class Requests:
-    """The list as it is made: each has a name of its own."""
+    """The list of requests while it is built. Each has a unique name."""
 
     def __init__(self):
         self.all = {}
@@ -39,7 +39,7 @@ class Requests:
         self.add(name, "GET", path)
 
     def infer(self, name, model, document, raw=b"", headers=None, length=None):
-        """`length`: what the field says, in place of the truth."""
+        """`length`: the value of the length field, in place of the true one."""
         if not isinstance(document, (str, bytes)):
             document = json.dumps(document)
         if isinstance(document, str):
@@ -392,10 +392,11 @@ def make():
 
 
 # ---------------------------------------------------------------------------
-# What of an answer is compared
+# What is compared of an answer
 
 def data_of(output):
-    """Values by their bits: how a number is spelt is not compared, what it is, is."""
+    """Values by their bits: how a number is spelled does not matter, only which number
+    it is."""
     dtype = TYPES.get(output["datatype"])
     if not dtype or not all(isinstance(each, (int, float)) for each in output["data"]):
         return output["data"]
@@ -408,8 +409,8 @@ def decoded(reply):
 
 
 def essence(reply):
-    """The status and, of a success, all the answer says; of an error, that it says
-    what it is, as its clients read it."""
+    """The status. Of a success also the whole answer; of an error, whether it has a
+    text as its clients expect."""
     if reply.status != 200:
         try:
             told = isinstance(json.loads(reply.body)["error"], str)
@@ -461,7 +462,8 @@ def paths(left, right, at=""):
 
 
 def difference(theirs, ours):
-    """How it is spoken of in triton/differences.json; None of equal answers."""
+    """The difference, as triton/differences.json writes it. None: the answers are
+    equal."""
     if theirs == ours:
         return None
     if theirs["status"] != ours["status"]:
@@ -487,7 +489,7 @@ def record(triton):
 
 
 def read():
-    """Each request by its name, with what Triton answers."""
+    """Each request by name, with Triton's answer."""
     rows = json.loads(RECORD.read_text())
     return {row["name"]: {**row, "body": unpacked(row["body"])} for row in rows}
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run by the Python that has the `onnx` package, never by pytest: ONNX's own
-tests of its operators, made, imported, compiled and run in IREE's runtime.
+"""ONNX's own tests of its operators: made, imported, compiled, and run in IREE's
+runtime. Run by the Python that has the `onnx` package, never by pytest.
 
-    generate DIR     DIR/index.json and, of each test, NAME.onnx and NAME.npz
-    compile DIR [FLAG…]    NAME.vmfb, or NAME.refused with the reason; FLAGs are more of
-                           the compiler's
-    reference DIR    prints {NAME: null, or what IREE's runtime got wrong}; what it
-                     answered is in NAME.iree, as NAME.npz has it
+    generate DIR     DIR/index.json and, for each test, NAME.onnx and NAME.npz
+    compile DIR [FLAG…]    NAME.vmfb, or NAME.refused with the reason. The FLAGs go
+                           to the compiler
+    reference DIR    prints {NAME: null, or what is wrong in IREE's runtime}, and
+                     writes its answers to NAME.iree, in the format of NAME.npz
 
-The last two take names on standard input. What is there already stays: DIR is
-within an environment that is named by the versions in it. Only one process
-at a time writes there.
+The last two read names from standard input. Files that exist are kept: DIR is in an
+environment that is named by its versions. Only one process at a time writes to it.
 """
 import concurrent.futures
 import contextlib
@@ -34,8 +33,8 @@ import onnx.version_converter
 FLAGS = ["--iree-hal-target-device=local",
          "--iree-hal-local-target-device-backends=llvm-cpu",
          "--iree-llvmcpu-target-cpu=generic", "--iree-llvmcpu-debug-symbols=false"]
-# Without this, doubles become floats inside, but not in the signature, and no call
-# works.
+# Without this flag, doubles become floats in the code, but not in the signature, and
+# every call fails.
 DOUBLES = ["--iree-input-demote-f64-to-f32=false"]
 OPSET = 17  # older models are lifted to it on import
 COMPILE_SECONDS = 120
@@ -43,7 +42,7 @@ MODELS_MAX = 200  # compiled by one worker, whose memory grows with each
 
 
 def wide(array):
-    """The array in a type of numpy's own: narrow integers as 8 bits, other floats as
+    """The array in a type that numpy has: narrow integers as 8 bits, other floats as
     f32. No value changes."""
     if isinstance(array, onnx.TensorProto):
         array = onnx.numpy_helper.to_array(array)
@@ -61,7 +60,8 @@ def wide(array):
 
 
 def lifted(model):
-    """As the importer sees it: some operators had other ranks in older sets."""
+    """The model as the importer sees it: in older opsets some operators had other
+    ranks."""
     if model.opset_import[0].version >= OPSET:
         return model
     try:
@@ -71,7 +71,7 @@ def lifted(model):
 
 
 def declared(values):
-    """[type, dims] of each graph input or output; None: unknown, or no tensor."""
+    """[type, dims] of each graph input or output. None: unknown, or not a tensor."""
     types = []
     for value in values:
         tensor = value.type.tensor_type
@@ -86,7 +86,7 @@ def declared(values):
 
 
 def narrow_floats():
-    """{ONNX's name: every finite value, ascending} of floats numpy has not."""
+    """{ONNX's name: all finite values, ascending} of the float types that numpy lacks."""
     found = {}
     for name in ("BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
                  "FLOAT8E5M2FNUZ"):
@@ -126,7 +126,7 @@ def generate(folder):
 
 
 def compile_text(text, module, flags):
-    """By the library that iree-compile is made of; False when it refuses."""
+    """Compiles with the library that iree-compile uses. False: it refuses."""
     from iree.compiler.api import Output, Session, Source
     with Session() as session:
         session.set_flags(*FLAGS, *flags, *(DOUBLES if "f64" in text else []))
@@ -143,7 +143,7 @@ def compile_text(text, module, flags):
 
 
 def import_and_compile(folder, name, flags):
-    """Why there is no module, or None."""
+    """Imports and compiles a model. Returns why there is no module, or None."""
     from iree.compiler.tools.import_onnx import __main__ as importer
     source, unfinished = folder / f"{name}.mlir", folder / f"{name}.tmp"
     said = io.StringIO()
@@ -166,7 +166,8 @@ def import_and_compile(folder, name, flags):
 
 
 def work(folder, flags):
-    """What a worker does: reads names, one a line, and prints each when it is done."""
+    """The work of a worker process: reads names, one a line, and prints each when it is
+    done."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for line in sys.stdin:
@@ -178,9 +179,9 @@ def work(folder, flags):
 
 
 class Worker:
-    """A process that compiles one model after the other: loading the compiler and
-    what it sets up once is a third of the time a model takes. What it is given may
-    crash it, or make it think for ever; then the next one is given to another."""
+    """A process that compiles one model after the other. Starting the compiler takes a
+    third of the time of a model, so it is started once. A model may crash it, or
+    keep it busy for ever; then another worker gets the next model."""
 
     def __init__(self, folder, flags):
         self.folder, self.flags = folder, flags
@@ -241,7 +242,7 @@ def compile_all(folder, names, flags):
 
 
 def difference(name, entry, data, results):
-    """What is wrong with results, by the test's own tolerances; None: nothing."""
+    """What is wrong with results, by the test's own tolerances. None: nothing."""
     count = len(entry["outputs"])
     if len(results) != count:
         return f"{len(results)} results, not {count}"
@@ -280,7 +281,8 @@ def run_one(folder, name, entry):
 
 
 def reference(folder, names):
-    """Each in a process of its own, because a module can crash IREE's runtime."""
+    """Runs each test in a process of its own, because a module can crash IREE's
+    runtime."""
     index = json.loads((folder / "index.json").read_text())
     from iree import runtime  # noqa: F401, once for all processes
     answers = {}

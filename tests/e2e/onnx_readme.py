@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what the README of an example says, in a copy of its folder. farcalld is
-started by the test, on a port of its own."""
+"""Follows the README of an example in a copy of its folder. The test starts farcalld,
+on a port of its own."""
 import os
 import shlex
 import shutil
@@ -44,7 +44,7 @@ class Reader:
             stderr=subprocess.STDOUT).stdout
 
     def follow(self):
-        """Yields each command, once it printed what the page says."""
+        """Runs each command, compares its output with the page, and yields it."""
         for number, command, wanted in commands(self.folder / "README.md"):
             got = self.run(command)
             assert matches(wanted, got), f"README.md:{number}: prints\n{got}"

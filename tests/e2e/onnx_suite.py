@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX's own tests of its operators as calls over HTTP: what is sent, what must
-come back, and what the recovered signature may say. onnx_cases.py, run by the
-Python beside ONNX, makes and compiles them."""
+"""ONNX's own tests of its operators as calls over HTTP: what is sent, what must be
+answered, and what the recovered signature may be. onnx_cases.py, run by the Python
+that has ONNX, makes and compiles them."""
 import json
 import os
 
@@ -9,8 +9,8 @@ import numpy
 
 from conftest import ROOT
 
-# ONNX's name of a type: what a typed argument says, what a signature may say.
-# IREE's integers have no sign.
+# For each type of ONNX: the type of a typed argument, which is also the type in a
+# signature. IREE's integers have no sign.
 TYPES = {
     "FLOAT": "f32", "DOUBLE": "f64", "FLOAT16": "f16", "BFLOAT16": "bf16",
     "BOOL": "i1", "INT4": "i4", "INT8": "i8", "INT16": "i16", "INT32": "i32",
@@ -21,13 +21,13 @@ TYPES = {
     "FLOAT8E5M2FNUZ": "f8E5M2FNUZ", "FLOAT8E8M0": "f8E8M0FNU",
 }
 
-# IREE sorts these in the memory of their argument, and answers a part of that.
+# For these, IREE sorts in the memory of the argument and returns a part of it.
 SORTS = "test_top_k"
 
 
 class Suite:
-    """The cases named, or each step-th, compiled once and kept in a folder; index has all
-    there are."""
+    """The named cases, or every step-th one. They are compiled once and kept in a
+    folder. `index` has all cases."""
 
     def __init__(self, onnx, names=None, step=1, kept="onnx", flags=()):
         self.onnx = onnx
@@ -44,7 +44,7 @@ class Suite:
                 self.write_sidecar(name)
 
     def write_sidecar(self, name):
-        """Several runs may share the folder."""
+        """Writes the sidecar. Several runs may share the folder."""
         mine = self.folder / f"{name}.{os.getpid()}"
         mine.write_text(json.dumps({"farcall": 1, "functions": [
             {"name": name, "args": [{"role": "scratch"}, {}]}]}))
@@ -60,7 +60,7 @@ class Suite:
         return self.folder / f"{name}.vmfb"
 
     def refusal(self, name):
-        """(what refused it, its first words), or None if it compiled."""
+        """(what refused the case, the first words of its message). None: it compiled."""
         path = self.folder / f"{name}.refused"
         if not path.exists():
             return None
@@ -74,12 +74,12 @@ class Suite:
         return numpy.load(self.folder / f"{name}.npz")
 
     def narrow(self, kind):
-        """The values of a float type numpy has not, or None."""
+        """The values of a float type that numpy lacks. None: numpy has it."""
         return numpy.load(self.folder / "narrow.npz").get(kind)
 
 
 def plain(value):
-    """A float array's nested lists as JSON has them."""
+    """A float array as nested lists for JSON."""
     if isinstance(value, list):
         return [plain(each) for each in value]
     if isinstance(value, complex):
@@ -90,7 +90,7 @@ def plain(value):
 
 
 def arguments(entry, data, signature):
-    """Arguments by position; one of unknown type is sent with its own type."""
+    """The arguments by position. An argument of unknown type is sent with its own type."""
     values = []
     for i, argument in enumerate(signature["arguments"]):
         array = data[f"in{i}"]
@@ -104,20 +104,21 @@ def arguments(entry, data, signature):
 
 
 def pull(value, like, narrow):
-    """An array like `like` of a result; integers at equal width, whatever their
-    sign. `narrow`: the values of its type, where numpy has no such type."""
+    """Makes an array like `like` of a result. Integers need only the same width, not
+    the same sign. `narrow`: the values of the type, if numpy lacks it."""
     if like.dtype.kind in "iu":
         whole = numpy.array(value, object) & (1 << 8 * like.dtype.itemsize) - 1
         unsigned = f"u{like.dtype.itemsize}"
         return numpy.asarray(whole, unsigned).view(like.dtype)
     if like.dtype.kind == "c":
         return numpy.array(value, "f8").view("c16").squeeze(-1)
-    # The text is the shortest that reads back in the type itself.
+    # The text is the shortest that reads back as the value in its own type.
     got = numpy.array(value, "f8")
     if narrow is not None:
         after = numpy.clip(numpy.searchsorted(narrow, got), 1, len(narrow) - 1)
         low, high = narrow[after - 1], narrow[after]
-        # Halfway, the one with an even mantissa: each second from 0 on.
+        # In the middle between two values, take the one with an even mantissa: every
+        # second one from 0 on.
         odd = (after - numpy.searchsorted(narrow, 0)) % 2
         down, up = got - low, high - got
         near = numpy.where((down < up) | (down == up) & (odd == 1), low, high)
@@ -126,14 +127,14 @@ def pull(value, like, narrow):
 
 
 def difference(suite, name, results):
-    """What is wrong with the results by the test's own tolerances, or None."""
+    """What is wrong with the results, by the test's own tolerances. None: nothing."""
     entry, data = suite.index[name], suite.data(name)
     if len(results) != len(entry["outputs"]):
         return f"{len(results)} results, not {len(entry['outputs'])}"
     for i, value in enumerate(results):
         want = data[f"out{i}"]
         got = pull(value, want, suite.narrow(entry["outputs"][i][0]))
-        # An array without rows does not say in JSON how long rows would be.
+        # In JSON an array without rows does not tell the length of its rows.
         same = got.size == 0 if want.size == 0 else got.shape == want.shape
         if not same:
             return f"result {i}: shape {got.shape}, not {want.shape}"
@@ -146,8 +147,8 @@ def difference(suite, name, results):
 
 
 def unlike(suite, name, results):
-    """What is not as IREE's own runtime answered it, to the bit; None: nothing. Every NaN
-    is the same one."""
+    """What differs from the answer of IREE's own runtime, to the bit. None: nothing.
+    Any NaN equals any other."""
     path = suite.folder / f"{name}.iree"
     if not path.exists():
         return "IREE's runtime fails"
@@ -181,8 +182,8 @@ def call(server, suite, name, judge=difference):
 
 
 def judge(type_, declared, shape):
-    """`exact`, `open` (a dim less is known), `unknown` or what is wrong with a
-    recovered type beside what the model declares and the test's data has."""
+    """Compares a recovered type with the model's declaration and the test's data.
+    `exact`, `open` (one dim less is known), `unknown`, or what is wrong."""
     if type_["kind"] == "unknown":
         return "unknown"
     name, dims = declared
@@ -195,14 +196,15 @@ def judge(type_, declared, shape):
     for got, said, real in zip(type_["shape"], dims, shape):
         if got is None and said is not None:
             verdict = "open"
-        # A dim nobody declared may still be found; the data has it.
+        # farcall may infer a dim that the model does not declare: it must then be the
+        # data's.
         if got is not None and got != (real if said is None else said):
             return f"dims {type_['shape']}, declared {dims}"
     return verdict
 
 
 def verdicts(suite, name, signature):
-    """(argument or result, verdict) of each."""
+    """(argument or result, verdict) for each argument and result."""
     entry, data = suite.index[name], suite.data(name)
     for what, short, said in (("arguments", "in", "inputs"),
                               ("results", "out", "outputs")):
@@ -212,7 +214,7 @@ def verdicts(suite, name, signature):
                               data[f"{short}{i}"].shape)
 
 
-# What the Open Inference Protocol calls ONNX's types.
+# The datatypes of the Open Inference Protocol for ONNX's types.
 DATATYPES = {
     "FLOAT": "FP32", "DOUBLE": "FP64", "FLOAT16": "FP16", "BFLOAT16": "BF16",
     **{name: name for name in ("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8",
@@ -220,8 +222,8 @@ DATATYPES = {
 
 
 def call_by_oip(server, suite, name):
-    """Why the model is not called by the Open Inference Protocol, or its answer is not the
-    test's own; None: it is."""
+    """Why the model cannot be called by the Open Inference Protocol, or what is wrong
+    with its answer. None: nothing."""
     entry, data = suite.index[name], suite.data(name)
     lacks = {kind for kind, _ in entry["inputs"] + entry["outputs"]} - DATATYPES.keys()
     if lacks:

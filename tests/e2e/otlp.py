@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collector that takes spans as OTLP/HTTP has them in JSON, and nothing else: each
-document must fit the messages of opentelemetry-proto 1 (trace.proto, common.proto,
-resource.proto) as their JSON mapping writes them: lowerCamelCase names, none that is
-unknown, ids in hex, 64-bit integers as strings, enums as numbers."""
+"""A collector that accepts only spans in the JSON form of OTLP/HTTP. Each document must
+fit the messages of opentelemetry-proto 1 (trace.proto, common.proto, resource.proto)
+in their JSON mapping: names in lowerCamelCase and none that is unknown, ids in hex,
+64-bit integers as strings, enums as numbers."""
 import http.server
 import json
 import socket
@@ -55,8 +55,8 @@ def attributes(of):
 
 
 class Collector:
-    """Answers on a port. `answers` are the statuses of the next documents, and 200 after
-    them; while `hold` is cleared it answers nobody."""
+    """Answers on a port. `answers` are the statuses for the next documents; later ones
+    get 200. While `hold` is cleared, it does not answer."""
 
     def __init__(self, port=0, answers=()):
         self.answers = list(answers)

@@ -6,7 +6,7 @@ import os
 def children_of(pid):
     """The processes that any thread of a process has started, as text.
 
-    A thread that ends after it was listed has none: another thread has them then.
+    If a thread ends after it was listed, its children belong to another thread.
     """
     found = []
     for thread in os.listdir(f"/proc/{pid}/task"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An LSTM with random weights as ONNX, and what onnxruntime makes of STEPS steps whose
-state is fed back: recurrent_steps.py MODEL OUTPUT STEPS. OUTPUT has the `inputs`, the
-`outputs` and the last `h` and `c`."""
+"""recurrent_steps.py MODEL OUTPUT STEPS: writes an LSTM with random weights as ONNX,
+and what onnxruntime computes in STEPS steps whose state is fed back. OUTPUT gets the
+`inputs`, the `outputs`, and the last `h` and `c`."""
 import sys
 
 import numpy as np

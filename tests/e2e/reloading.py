@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module that returns its number, which can be replaced; calls over many
-connections that verify each answer; what a server takes from the system."""
+"""A module that returns its number and can be replaced; calls over many connections
+that verify each answer; and the system resources that a server uses."""
 import json
 import os
 import selectors
@@ -44,14 +44,14 @@ class Numbered:
 
 
 class Callers:
-    """`count` connections that call all the time; each answer must be of a
-    generation that served while it was asked for."""
+    """`count` connections that call all the time. Each answer must come from a
+    generation that served while the request was made."""
 
     def __init__(self, server, count=64):
         self.address = (server.host, server.port)
         self.count = count
-        # An answer may be of any generation from `oldest`, the last that was ready, to
-        # `newest`, the last whose load was begun.
+        # An answer may come from any generation from `oldest`, the last one that became
+        # ready, to `newest`, the last one that began to load.
         self.oldest = self.newest = 0
         self.calls, self.wrong, self.times = 0, [], []
         self.over = False
@@ -124,8 +124,8 @@ class Callers:
 
 
 def wait_until(said):
-    """Waits until `said()` is true, and returns it. Other figures are no assertions:
-    however slow the machine is, only what does not happen at all fails."""
+    """Waits until `said()` is true, and returns its result. No other time is asserted:
+    on a slow machine, only what never happens fails."""
     end = time.monotonic() + 60
     while not (found := said()):
         assert time.monotonic() < end, "it did not happen in a minute"
@@ -134,8 +134,8 @@ def wait_until(said):
 
 
 def steady(count):
-    """What `count()` is when it has been the same for half a second: what was about to
-    end has ended, and what takes its place has begun."""
+    """The result of `count()` once it has not changed for half a second: what was about
+    to end has ended, and its replacement has begun."""
     seen = [object()] * 10
 
     def is_steady():
@@ -147,8 +147,8 @@ def steady(count):
 
 
 def post_act(server, path, body=None):
-    """Asks for an act, again while another is in progress: a look at watched files, or
-    a decision that is being saved."""
+    """Requests an act. Repeats that while another act is in progress: a look at watched
+    files, or a decision that is being saved."""
     def answer():
         reply = server.request("POST", path, body)
         return reply if reply.status != 409 or \

@@ -2,16 +2,17 @@
 //
 // sessions PORT PID COUNT SESSIONS KILL_MS [SEED]
 //
-// Makes COUNT requests of SESSIONS sessions of the module `counts` of the farcalld with
-// process id PID over 64 connections. Its `bump(x)` adds x to the state c and answers c * x.
-// Each session adds its own number first, then others; a model beside it says what each
-// answer must be, to the bit. Every session ends now and then and another comes in its
-// place, is forked, and is read; one in eight has checkpoints. Beside that one of the
-// server's child processes is ended every KILL_MS (0: none).
-// At last all sessions are ended. Prints one line of JSON; fails when an answer differs
-// from the model's, when a session is lost without a killed call of its own (one with
-// checkpoints: at all), or when more calls failed than processes were ended. A call that was
-// not begun, because three processes were ended before its turn, is as if never sent.
+// Makes COUNT requests in SESSIONS sessions of the module `counts` of the farcalld with
+// process id PID, over 64 connections. `bump(x)` adds x to the state c and answers c *
+// x. Each session first adds its own number, then others. A model beside it computes
+// each answer, which must be equal to the bit. Now and then a session is read, is
+// forked, or ends and is replaced by a new one. One in eight has checkpoints. Every
+// KILL_MS milliseconds (0: never) one of the server's child processes is ended.
+// At the end all sessions are ended. Prints one line of JSON. Fails if an answer
+// differs from the model's, if a session is lost without a killed call of its own (a
+// session with checkpoints: if it is lost at all), or if more calls failed than
+// processes were ended. A call that was not begun, because three processes were ended
+// before its turn, counts as never sent.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ static uint64_t seed = 1, made, sent, right, crashed, missed, lost, wrong;
 static bool one_in(uint64_t n) { return load_number(&seed) % n == 0; }
 
 // ---------------------------------------------------------------------------
-// What is asked
+// Requests
 
 __attribute__((format(printf, 2, 3))) static void put(fc_client_t *c,
                                                       const char *format, ...) {
@@ -126,8 +127,8 @@ static void ask(fc_client_t *c, fc_model_t *model, fc_what_t what) {
   load_send(c->fd, c->out, c->out_size);
 }
 
-// What comes next in a session of the connection, any; when no `more` is to come, of one
-// that lives yet, until none does.
+// Makes the next request of a session of this connection: of any session, or if not
+// `more`, of one that still lives, until none does.
 static void go_on(fc_client_t *c, bool more) {
   const size_t first = (size_t)(c - clients);
   if (more) {
@@ -149,7 +150,7 @@ static void go_on(fc_client_t *c, bool more) {
 }
 
 // ---------------------------------------------------------------------------
-// What must be answered
+// Expected answers
 
 static void show(const fc_client_t *c, const char *what) {
   if (wrong++ >= WRONG_SHOWN) return;
@@ -244,7 +245,7 @@ static size_t count_awaiting(void) {
   return load_count(&clients->awaits, CONNECTIONS, sizeof *clients);
 }
 
-// False when nothing has come for too long.
+// False: nothing came for too long.
 static bool run(int poll, uint64_t count) {
   struct epoll_event events[CONNECTIONS];
   for (size_t i = 0; i < CONNECTIONS; i++) go_on(&clients[i], true);

@@ -2,11 +2,11 @@
 //
 // soak DIRECTORY DOCUMENTS COUNT THREADS
 //
-// Loads every module of DIRECTORY and makes COUNT calls, over and over those of
-// the file DOCUMENTS, each line of which is
+// Loads every module of DIRECTORY and makes COUNT calls. It repeats those of the file
+// DOCUMENTS, which has one call in each line:
 //   MODULE/FUNCTION <tab> same|any <tab> call document
-// `same`: the answer, be it an error, must be that of the first time. Prints
-// what the modules allocated; fails when a block is left or an answer differs.
+// `same`: the answer, even if it is an error, must equal the first one. Prints what the
+// modules allocated. Fails if a block is left or an answer differs.
 #include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ static fc_status_t answer(fc_frame_t *frame, void *instance,
   return fc_frame_encode(frame, &text->sink, err);
 }
 
-// Writes the answer, or the code of the error, over `text`.
+// Writes the answer, or the error's code, to `text`, replacing what is there.
 static bool call(fc_frame_t *frame, void *instance, const fc_line_t *line,
                  fc_text_t *text) {
   fc_error_t err;
@@ -159,7 +159,8 @@ static bool print_counts(void) {
     fc_native_counts_t counts =
         fc_native_get_counts(fc_module_get_handle(modules[i]));
     uint64_t live = counts.allocated - counts.freed;
-    // Left behind: blocks of calls that failed half-way, freed afterwards.
+    // "Left behind" are blocks of calls that failed half-way; they were freed
+    // afterwards.
     printf("%.*s: %llu allocated, %llu live, %llu left behind\n",
            FC_STR_ARG(fc_module_get_name(modules[i])),
            (unsigned long long)counts.allocated, (unsigned long long)live,

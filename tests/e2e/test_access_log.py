@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The access log: what a line says of an answer that is an error, and how loud."""
+"""The access log: what the line of a failed request says, and at which level."""
 import json
 
 import pytest
@@ -12,7 +12,8 @@ SCALARS = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
 
 @pytest.fixture
 def requests(serve):
-    """Starts a server, has requests made, and returns their log lines by request_id."""
+    """Starts a server, lets `act` make requests, and returns their log lines by
+    request_id."""
     def make(*options, act):
         server = serve("--log-format=json", "--access-log=on", *options)
         wanted = act(server)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Prometheus that runs, with the shipped rules, alerts of what is wrong with a server, and
-no more when it is put right."""
+"""A running Prometheus, with the shipped rules, fires alerts about what is wrong with a
+server, and stops when it is repaired."""
 import re
 import signal
 
@@ -10,7 +10,8 @@ from certificates import Authority
 from test_conditions import WAYS, Watched, until
 from test_metrics_peer import Prometheus
 
-# The way of test_conditions, the alert, and whether it waits before it fires.
+# The condition of test_conditions: its alert, and whether the alert waits before it
+# fires.
 ALERTS = {"quarantined": ("FarcallCritical", False), "load_failed": ("FarcallCritical", False),
           "certificate_ended": ("FarcallCritical", False),
           "certificate_ends": ("FarcallWarning", True), "crashed": ("FarcallWarning", True)}
@@ -45,7 +46,7 @@ def alerted(tmp_path):
 
 
 def states(prometheus, code):
-    """The alerts of the condition, and the state of each."""
+    """The alerts for the condition, and the state of each."""
     return {each["labels"]["alertname"]: each["state"]
             for each in prometheus.get("alerts")["alerts"]
             if each["labels"].get("code") == code}

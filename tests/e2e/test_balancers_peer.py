@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """config/haproxy and config/nginx, as they are shipped, over four farcalld in network
-namespaces of their own: servers are replaced, killed, cut off, slow and told to read
-their modules again, the balancer too, and no call that may be made twice fails. One that
-may not is sent once, and a fleet that is full is not asked more often.
+namespaces of their own. Servers are replaced, killed, cut off, slowed and told to
+read their modules again; the balancer is reloaded, too. No call fails that may be
+made twice. A call that may not is sent once, and a fleet that is full gets no
+repeated calls.
 """
 import http.server
 import json
@@ -37,7 +38,7 @@ SIDECAR = {"farcall": 1, "abi": "mlir-memref", "functions": [
 
 @pytest.fixture(scope="module")
 def served(corpus, tmp_path_factory):
-    """What each server serves: bytecode, machine code, and a function that waits."""
+    """The modules of each server: bytecode, machine code, and a function that waits."""
     folder = tmp_path_factory.mktemp("served")
     shutil.copy(ROOT / "examples/iree/matmul.vmfb", folder)
     for each in corpus.glob("tensor.*"):
@@ -80,7 +81,7 @@ def fleet(network, kind, served, tmp_path):
 
 
 class Stages:
-    """What each stage of a test was: seconds, good answers, calls sent again."""
+    """Records each stage of a test: seconds, good answers, calls sent again."""
 
     def __init__(self, balancer, load):
         self.balancer, self.load, self.lines = balancer, load, []
@@ -90,7 +91,7 @@ class Stages:
         return time.monotonic(), sum(self.load.counts()), self.balancer.sent_again()
 
     def __call__(self, what):
-        """Ends a stage; how many of its calls were sent again."""
+        """Ends a stage. Returns how many of its calls were sent again."""
         now = self.now()
         seconds, calls, again = (a - b for a, b in zip(now, self.before))
         self.lines.append(f"{what}: {seconds:.0f} s, {calls} calls, {again} sent again")
@@ -99,8 +100,8 @@ class Stages:
 
 
 def replace_all(nodes, balancer, load):
-    """Each ends on SIGTERM with a call in it that takes longer than the balancer needs
-    to notice; that one is answered."""
+    """Ends each server by SIGTERM while it runs a call that takes longer than the
+    balancer needs to notice. That call is still answered."""
     for node in nodes:
         waiting = Waiting(node, 5000)
         node.replace()
@@ -110,7 +111,7 @@ def replace_all(nodes, balancer, load):
 
 
 def reload_all(nodes, served):
-    """The file of matmul is written anew, and each server loads it."""
+    """Writes the file of matmul again; each server loads it."""
     def generation(node):
         return re.search(r'farcall_module_generation{module="matmul"} (\d+)',
                          node.curl("/metrics").stdout)[1]
@@ -131,7 +132,7 @@ def test_no_call_fails(fleet, network, kind, served, tmp_path, capfd):
         stage = Stages(balancer, load)
         replace_all(nodes, balancer, load)
         again = stage("four replaced")
-        # HAProxy sees that a server is leaving before that refuses anything.
+        # HAProxy notices that a server is leaving before the server refuses anything.
         assert kind is Nginx or again == 0
         for node in nodes:
             node.kill()
@@ -162,13 +163,13 @@ def test_no_call_fails(fleet, network, kind, served, tmp_path, capfd):
             print(f"\n{kind.__name__}: {result}", *stage.lines, sep="\n  ")
     assert result["failed"] == []
     assert result["calls"] > 20 * THREADS * 10
-    # Only a balancer that reloads closes connections of clients: each at most once.
+    # Only a balancer that reloads closes clients' connections: each at most once.
     assert result["closed"] <= 3 * THREADS
 
 
 def test_no_call_of_grpc_fails(fleet, network, kind):
-    """gRPC, HTTP/1.1 and, where the balancer tells them apart, HTTP/2 side by side, while
-    servers are replaced."""
+    """gRPC, HTTP/1.1 and, if the balancer tells them apart, HTTP/2 at the same time,
+    while servers are replaced."""
     folder = os.environ.get("FARCALL_CLIENTS")
     if not folder:
         pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
@@ -192,10 +193,10 @@ def test_no_call_of_grpc_fails(fleet, network, kind):
             result = json.loads(load.stdout.readline())
     print(result)
     assert result["failed"] == []
-    # HAProxy asks no server that is not ready.
+    # HAProxy sends nothing to a server that is not ready.
     assert kind is Nginx or "again" not in result["calls"]
     assert result["calls"]["grpc"] > 500 and result["calls"]["http1"] > 100
-    # Calls of each connection went to every server.
+    # Each connection's calls were spread over all servers.
     for node in nodes:
         counted = re.findall(r'farcall_calls_total{module="matmul".*} (\d+)',
                              node.curl("/metrics").stdout)
@@ -203,7 +204,7 @@ def test_no_call_of_grpc_fails(fleet, network, kind):
 
 
 def test_no_call_fails_where_versions_are_mixed(network, served, tmp_path):
-    """Clients of HTTP/1.1 and of HTTP/2, and servers that HAProxy asks by either."""
+    """Clients of HTTP/1.1 and HTTP/2, and servers to which HAProxy speaks either."""
     nodes = [Node(network, name, ["--isolation=auto", *HAProxy.words, served])
              for name in NAMES]
     balancer = HAProxy(network, tmp_path, NAMES[::2])
@@ -227,7 +228,7 @@ def test_no_call_fails_where_versions_are_mixed(network, served, tmp_path):
 
 @pytest.fixture
 def with_tls(kind, monkeypatch, tmp_path):
-    """The file as it is shipped, listening with TLS as its comment says, too."""
+    """The shipped file, changed as its comment says, so that it also listens with TLS."""
     certificate, key = Authority(tmp_path).sign("proxy")
     both = tmp_path / "both.pem"
     both.write_text(certificate.read_text() + key.read_text())
@@ -251,8 +252,8 @@ def with_tls(kind, monkeypatch, tmp_path):
     ("https://127.0.0.1:8443", 200), ("http://127.0.0.1:8443", 403),
     ("http://127.0.0.1:8000", 200), ("https://127.0.0.1:8000", 403)])
 def test_a_page_calls_its_own_server(fleet, network, with_tls, page, status):
-    """By TLS or without: servers hear from the balancer which of the two it was, and
-    refuse a page of the other scheme."""
+    """With and without TLS: the balancer tells the server which scheme was used, and
+    the server refuses a page of the other scheme."""
     fleet("--trusted-proxy=192.0.2.1")
     scheme = "https" if ":8443" in page else "http"
     done = subprocess.run(
@@ -267,7 +268,8 @@ def test_a_page_calls_its_own_server(fleet, network, with_tls, page, status):
 
 
 class Fake(http.server.BaseHTTPRequestHandler):
-    """Ready, and breaks the connection of every call after it was read, soon or late."""
+    """Says that it is ready, but breaks the connection of every call after reading it,
+    at once or later."""
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
@@ -304,7 +306,8 @@ CALLED_ONCE = [("POST", "/api/v1/functions/counter/counter"),
 
 
 def test_who_is_asked_twice(network, kind, tmp_path):
-    """Each request reaches servers that break the connection: how many are tried?"""
+    """All servers break the connection after reading the request: to how many is it
+    sent?"""
     started = []
     heard = tmp_path / "heard"
     with heard.open("w") as output:
@@ -327,10 +330,12 @@ def test_who_is_asked_twice(network, kind, tmp_path):
             assert set(asked) == {f"{method} {path}"}
             again = (method, path) in CALLED_AGAIN
             assert (len(asked) > 1) == again, (path, asked)
-            # Nobody is told to come again: who knows what broke the connections.
+            # The client is not told to come again: the request itself may have broken
+            # the connections.
             wanted = "504" if path.endswith("/silent") else "502"
             assert done.stdout == f"{wanted} ", (path, done)
-        # With no server at all everybody is told to come again, as by a server.
+        # With no server at all, clients are told to come again, in the words of a
+        # server.
         for each in started:
             each.kill()
             each.wait(timeout=60)
@@ -353,8 +358,8 @@ def test_who_is_asked_twice(network, kind, tmp_path):
 
 
 def test_a_full_fleet_is_asked_once(fleet, network, tmp_path):
-    """More calls than there is room for: each is answered, or told when to come again,
-    and the servers see each once at most."""
+    """More calls come than there is room for. Each is answered or told when to come
+    again, and no server sees a call twice."""
     nodes, _ = fleet("--workers=1", "--queue=4")
     answers, count = [], 100
 
@@ -383,8 +388,8 @@ def test_a_full_fleet_is_asked_once(fleet, network, tmp_path):
 
 
 def test_calls_of_a_session_reach_its_server(fleet, network, kind):
-    """By the field, the query or the path, from clients side by side; and after the
-    balancer was reloaded."""
+    """A session is recognized by the field, the query or the path, for several clients
+    at once, and also after the balancer was reloaded."""
     nodes, balancer = fleet()
 
     def ask(client, method, path, *words):

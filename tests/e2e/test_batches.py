@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that wait are computed together, and every answer is what it would be alone: the
-same load with and without batches, over every dialect, beside calls that fail, crash, are
-late or are left."""
+"""Waiting calls are computed together, and every answer is the same as if the call was
+made alone. The same load is made with and without batches, over every dialect,
+together with calls that fail, crash, are late or are dropped."""
 import json
 import os
 import re
@@ -17,12 +17,12 @@ from test_faces import FACES, Model
 from test_rows import BACKENDS, MODULES, SIZES, folder, inputs  # noqa: F401
 
 BODY, BEGIN, LEAVE, LATE = range(4)
-# One worker: calls wait.
+# With only one worker, calls have to wait.
 BUSY = ["--batch=auto", "--workers=1", "--lane=never", "--crash-limit=0"]
 
 
 class Recorder:
-    """Notes what a server is asked, and how it answers."""
+    """Records requests to a server, and its answers."""
 
     def __init__(self, server):
         self.server = server
@@ -60,7 +60,7 @@ class Recorder:
 
 
 def record(server, function, recorder):
-    """Calls of one row and of more by every face, and calls that are refused."""
+    """Records calls of one row and of more in every form, and calls that are refused."""
     model = Model(function.replace("/", "."),
                   server.get(f"/v2/models/{function.replace('/', '.')}").json)
     names = list(model.inputs)
@@ -86,7 +86,7 @@ def load(server, recorder, path, count, connections=24, seed="1", timeout=1200):
 
 
 def number(server, name, function):
-    """A counter of a function."""
+    """The value of a counter of a function."""
     module, function = function.split("/")
     text = server.get("/metrics").body.decode()
     labels = rf'{{module="{module}",function="{function}"}}'
@@ -95,7 +95,7 @@ def number(server, name, function):
 
 
 def executions(server, function):
-    """How often it was called, by how many calls were computed together."""
+    """For each number of calls computed together: how often that happened."""
     module, function = function.split("/")
     labels = rf'{{module="{module}",function="{function}",calls="(\d+)"}}'
     return {int(calls): int(count) for calls, count in re.findall(
@@ -114,7 +114,7 @@ def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
     batched = {name: number(server, "farcall_batched_calls_total", f"{name}/good")
                for name in MODULES}
     assert all(batched[name] > 0 for name in BACKENDS)
-    # Threads form no batches of a .so.
+    # In threads, a .so is not called in batches.
     assert (batched["mlir"] > 0) == (os.environ["FARCALL_ISOLATION"] == "process")
     executed = executions(server, "bytecode/good")
     assert set(executed) <= {1, 2, 4, 8, 16} and max(executed) > 1
@@ -123,7 +123,7 @@ def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
                for name in MODULES) == 0
 
 
-# Rows, and what all of them have.
+# A function with rows, and with an argument that all rows share.
 PLAIN = """
 func.func @plain_bs{n}(%x: tensor<{n}x2xf32>, %w: tensor<{n}x2xf32>, %s: f32)
     -> tensor<{n}x2xf32> {{
@@ -139,7 +139,7 @@ func.func @rows_bs{n}(%x: tensor<{n}x2xf32>, %w: tensor<{n}xi32>)
 
 @pytest.mark.parametrize("batch", ["off", "auto"])
 def test_clients_of_triton_see_batches(serve, iree, tmp_path, batch):
-    """As Triton has it, dims are those of a row, where all has rows."""
+    """As Triton does: if everything has rows, dims are those of one row."""
     text = "".join(PLAIN.format(n=n) for n in SIZES)
     shutil.copy(iree.compile_text("plain", f"module {{{text}}}", *BACKENDS["bytecode"]),
                 tmp_path / "m.vmfb")
@@ -160,7 +160,7 @@ def test_clients_of_triton_see_batches(serve, iree, tmp_path, batch):
         assert server.request("POST", "/v2/models/m.rows/infer", json.dumps(body)).status == 200
     (stats,) = server.get("/v2/models/m.rows/stats").json["model_stats"]
     assert (stats["inference_count"], stats["execution_count"]) == (7 + sum(range(20, 40)), 23)
-    # Those that came first are told apart.
+    # The first calls are listed apart from the others.
     assert [(each["batch_size"], each["compute_infer"]["count"])
             for each in stats["batch_stats"]] == [
         (1, 1), (3, 2), *((count, 1) for count in range(20, 34))]
@@ -177,12 +177,12 @@ def test_who_leaves_or_is_late_takes_nobody_along(serve, folder, tmp_path):  # n
     done = load(server, recorder, tmp_path / "cases", 6000)
     assert done["left"] > 1000
     assert number(server, "farcall_batched_calls_total", "bytecode/good") > 0
-    # What nobody waits for has ended, too.
+    # Calls that nobody waits for have ended, too.
     wait_until(lambda: set(re.findall(r"^farcall_calls_running{.*} (.*)$",
                                       server.get("/metrics").body.decode(), re.M)) == {"0"})
 
 
-# A row that has 13 is refused by a check of the code's own.
+# A row that has a 13 is refused by a check in the code.
 CHECKED = """
 func.func @f_bs{n}(%x: tensor<{n}x2xf32>) -> tensor<{n}x2xf32> {{
   %c0 = arith.constant 0 : index
@@ -215,7 +215,7 @@ def test_only_the_refused_row_fails(serve, iree, tmp_path):
     assert number(server, "farcall_batched_calls_total", "m/f") > 0
 
 
-# Rows that crash, are refused, go on for ever or are late, by their first number.
+# A row whose first number is special crashes, is refused, hangs or is late.
 ROWS = r"""
 #include <stdint.h>
 #include <stdlib.h>
@@ -235,7 +235,7 @@ void _mlir_ciface_f(rows_t *out, rows_t *x) {
 """
 
 
-# It makes its result in the memory of its argument.
+# This variant writes its result into the memory of its argument.
 IN_PLACE = ROWS.replace("const float *at", "float *at").replace(
     "float *y = malloc(sizeof(float) * rows * width)", "float *y = x->b + x->offset").replace(
     "y[i * width + k] = 3 * at[k] + at[0]", "at[k] += 2 * at[k] + 1").replace(
@@ -261,7 +261,7 @@ def row(first):
 @pytest.mark.parametrize("what, status, code", [
     (13, 502, "worker_crashed"), (17, 422, "call_failed")])
 def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code):
-    """Whatever a row does, the others that it was begun with are answered."""
+    """Whatever one row does, the other rows of its batch are answered."""
     compile_rows(tmp_path)
     server = process_server(*BUSY, tmp_path)
     recorder = Recorder(server)
@@ -271,12 +271,12 @@ def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code)
     assert (reply.status, reply.json["code"]) == (status, code), reply.json
     recorder.call("m/f", row(what))
     load(server, recorder, tmp_path / "cases", 4000)
-    # For a second after a crash there are none.
+    # For a second after a crash there are no batches.
     assert number(server, "farcall_batched_calls_total", "m/f") > 0
 
 
 def test_only_the_row_that_hangs_is_late(process_server, tmp_path):
-    """The others that it was begun with are made again, by the other worker, too."""
+    """The other calls of the batch are made again, also by the other worker."""
     compile_rows(tmp_path)
     server = process_server(*BUSY, "--workers=2", tmp_path)
     recorder = Recorder(server)
@@ -295,7 +295,8 @@ def test_only_the_row_that_hangs_is_late(process_server, tmp_path):
 
 
 def test_a_result_in_the_memory_of_its_argument(process_server, tmp_path):
-    """A call that is made alone, to be compared, leaves its arguments to the batch."""
+    """To compare results, one call is also made alone. Its arguments are still
+    unchanged for the batch."""
     compile_rows(tmp_path, text=IN_PLACE)
     server = process_server(*BUSY, tmp_path)
     recorder = Recorder(server)
@@ -306,7 +307,8 @@ def test_a_result_in_the_memory_of_its_argument(process_server, tmp_path):
     assert 'farcall_batches_unlike_total{module="m"} 0\n' in server.get("/metrics").body.decode()
 
 
-# Beside other rows those differ that no proof has seen, and take longer.
+# Rows with a 23 have another result beside other rows, which the server has not noticed
+# yet; batches also take longer.
 UNLIKE = ROWS.replace("19", "1e9").replace("3 * at[k] + at[0];", """3 * at[k] + at[0]
       + (rows > 1 && at[0] == 23);
   for (volatile int i = 0; rows > 1 && i < 50000; i++) {}""")
@@ -325,7 +327,7 @@ def test_a_batch_that_differs_is_the_last(process_server, tmp_path):
     before = number(server, "farcall_batched_calls_total", "m/f")
     load(server, recorder, tmp_path / "cases", 1000)
     assert number(server, "farcall_batched_calls_total", "m/f") == before
-    # Nor are the rows of a call.
+    # Now the rows of a single call are computed one by one, too.
     alone = [server.call("m/f", row(first)).json["results"][0][0] for first in (23, 1, 2, 3)]
     rows = [row(first)[0][0] for first in (23, 1, 2, 3)]
     assert server.call("m/f", [rows]).json["results"] == [alone]

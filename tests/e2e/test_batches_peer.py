@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_batches.py at the size that is promised, all of it at once: every dialect, one row and
-more, calls that are late, are left, are refused by a check of the code or crash, these two of
-1 in 1,000 rows. BATCH_CALLS says how many calls, BATCH_SEED which."""
+"""test_batches.py at the size that is promised, all at once: every dialect, calls of
+one row and of more, and calls that are late, dropped, refused by a check in the code
+or crash; the last two in 1 of 1,000 rows. BATCH_CALLS is the number of calls,
+BATCH_SEED chooses them."""
 import os
 import re
 import shutil
@@ -14,7 +15,8 @@ CALLS = int(os.environ.get("BATCH_CALLS", 10**7))
 SEED = os.environ.get("BATCH_SEED", "1")
 AT_ONCE = 128
 PROCESSES = os.environ["FARCALL_ISOLATION"] == "process"
-# After a crash a module's calls are made one by one for a second: many modules crash rarely.
+# For a second after a crash, a module's calls are made one by one. So there are many
+# modules, each of which crashes rarely.
 CRASHING = [f"crashing{i}" for i in range(16)] if PROCESSES else []
 HARMLESS = 4000
 LIMITS = ["--workers=2", "--lane=never", "--crash-limit=0"]
@@ -50,7 +52,7 @@ def record_harmless(server, recorder):
 
 
 def record_all(server, recorder):
-    """16 calls of 16,000 crash, and 16 are refused."""
+    """Of 16,000 calls, 16 crash and 16 are refused."""
     record_harmless(server, recorder)
     recorder.cases *= 4
     for i in range(16):

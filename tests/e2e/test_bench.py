@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall bench: what it counts, compares, finds and refuses, on farcalld and on
-servers that behave badly. No test here is about how fast anything is."""
+"""farcall bench: what it counts, compares, finds and refuses, with farcalld and with
+servers that misbehave. No test here asserts how fast anything is."""
 import contextlib
 import hashlib
 import html.parser
@@ -26,10 +26,10 @@ MS = 10**6
 
 @contextlib.contextmanager
 def answering(answer, asked=None, path=None):
-    """A server whose answers are what `answer` returns for the number of the request,
-    bytes or an iterator of them, None to close the connection; one connection at a time
-    has its turn. Yields its URL. The list `asked` gets what is asked, as (head, body). At
-    the Unix socket `path`, who connects has to wait."""
+    """A server whose answer to request number n is answer(n): bytes, an iterator of
+    bytes, or None to close the connection. It serves one connection at a time.
+    Yields its URL. The list `asked` gets the requests as (head, body). With the Unix
+    socket `path`, clients must wait to connect."""
     if path:
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(path))
@@ -84,7 +84,7 @@ def message(body, status="200 OK", fields=""):
 
 @pytest.fixture
 def bench(farcall, tmp_path):
-    """Runs `farcall bench` and returns the process with `.result`, what it saved."""
+    """Runs `farcall bench`. Returns the process, with the saved result as `.result`."""
     def run(url, *arguments, name="tensor/matmul", question=(QUESTION,)):
         path = tmp_path / "result.json"
         path.unlink(missing_ok=True)
@@ -121,7 +121,8 @@ def test_a_closed_loop(bench, server):
     assert is_consistent(result)
     assert result["loop"] == "closed" and result["connections"] == 4
     assert result["target"] == "/api/v1/functions/tensor/matmul"
-    # Each request of the load was answered and compared; one more came first.
+    # Each request of the load was answered and compared. One request was made before
+    # the load.
     assert made == result["latency"]["count"] + 1 == result["compared"] + 1
     assert 0 <= result["latency"]["count"] - result["answers"] <= 4
     assert set(result["errors"].values()) == {0}
@@ -133,16 +134,16 @@ def test_a_closed_loop(bench, server):
 def test_an_open_loop_has_each_request_that_was_due(bench, server):
     result = bench(server.url, "--rate=500", "--duration=1s").result
     assert is_consistent(result)
-    # Answered or not: what was due counts.
+    # Requests that were due count, answered or not.
     assert result["latency"]["count"] == 500
     assert result["loop"] == "open" and result["rate"] == 500
 
 
 def test_an_open_loop_shows_a_stall_that_a_closed_one_hides(serve, corpus, tmp_path):
-    """The server stands still for 100 ms. In the closed loop one request waits; a
-    request of 50 ms and more can happen 40 times in two seconds, however slow this machine
-    is. In the open loop those that are due meanwhile wait too: 50 of them wait for
-    50 ms and more."""
+    """The server stands still for 100 ms. In the closed loop only one request waits. At
+    most 40 requests of 50 ms and more fit into two seconds, however slow this
+    machine is. In the open loop all requests that are due meanwhile wait, too: 50 of
+    them for 50 ms and more."""
     server = serve(corpus)
 
     def load(*arguments):
@@ -195,7 +196,7 @@ def test_the_open_inference_protocol(bench, server, tmp_path):
 
 
 def test_metadata_of_other_servers(bench):
-    """Of any datatype; dims that are not fixed are 1."""
+    """Inputs of any datatype. A dim without a fixed size is 1."""
     asked = []
     metadata = json.dumps({"name": "m", "inputs": [
         {"name": "x", "datatype": "FP32", "shape": [-1, 3]},
@@ -312,8 +313,8 @@ def test_connections_that_break_are_counted_and_opened_again(bench):
 @pytest.mark.parametrize("arguments, due", [
     (["--rate=100"], 30), (["--rate=10000000"], 3000000), ([], 4)])
 def test_who_is_not_answered_counts_with_the_time_that_was_waited(bench, arguments, due):
-    """After the first call the server holds all it is asked. The load ends a second after
-    the last request was due."""
+    """After the first call the server answers nothing. The load ends a second after the
+    last request was due."""
     held = threading.Event()
     with answering(lambda n: message("[1]") if n == 1 else held.wait()) as url:
         done = bench(url, "--timeout=1", *arguments)
@@ -358,8 +359,8 @@ def test_goals(bench, server):
 
 
 def test_steps_search_the_highest_rate(bench):
-    """A server that takes 5 ms for each request, one at a time, cannot keep more than
-    200 a second."""
+    """A server that takes 5 ms for each request, one at a time, cannot answer more than
+    200 in a second."""
     def answer(_):
         time.sleep(0.005)
         return message("[1]")
@@ -388,7 +389,7 @@ def test_a_step_of_too_few_answers_is_not_known(bench, server):
     first, *steps = done.result["steps"]
     assert done.returncode == 1 and not first["known"] and not first["met"], done.stdout
     assert "  not known\n" in done.stdout and "the highest rate" not in done.stdout
-    # One that is not answered in time, on a machine that is busy, is missed.
+    # If one answer is late, because the machine is busy, the goal is missed.
     if not any(each["known"] for each in steps):
         assert first["rate"] == 0 < steps[0]["rate"] < steps[1]["rate"]
         assert "is known to keep the goals: run longer" in done.stdout
@@ -410,7 +411,7 @@ def test_an_interrupt_ends_it_with_a_report(server, tmp_path):
 
 
 def test_an_interrupt_ends_the_wait_for_connections(tmp_path):
-    """The server answers the first call, then accepts nobody."""
+    """The server answers the first call and then accepts no connection."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         process = subprocess.Popen(
             [BIN / "farcall", "bench", "m/f", "--server=http://%s:%d" %
@@ -431,7 +432,7 @@ def test_an_interrupt_ends_the_wait_for_connections(tmp_path):
 
 
 class Page(html.parser.HTMLParser):
-    """What a report shows, and what it would load."""
+    """The contents of a report, and what a browser would load for it."""
 
     def __init__(self, text):
         super().__init__()
@@ -448,8 +449,8 @@ class Page(html.parser.HTMLParser):
 
 
 def plots(text):
-    """The plots of a report by title; each is well-formed XML but for the quotes that
-    HTML does without."""
+    """The plots of a report, by title. Each is well-formed XML, except for the quotes
+    that HTML does not need."""
     found = {}
     for plot in re.findall(r"<svg.*?</svg>", text, re.S):
         quoted = re.sub(r"=([\w.#-]+)", r"='\1'", plot)
@@ -486,7 +487,7 @@ def test_the_page_needs_nothing_else(bench, server, tmp_path):
 
 
 def result_of(name, path, rate, *latencies):
-    """A file as --save writes it: a thousand requests of each latency in ns."""
+    """A file like one of --save: a thousand requests of each latency in ns."""
     buckets = [[ns, 1000] for ns in latencies]
     path.write_text(json.dumps({
         "farcall_bench": 1, "target": name, "server": "s", "connections": 4, "rate": 0,
@@ -512,7 +513,7 @@ def test_two_results_are_compared(farcall, tmp_path):
     assert all(len(list(each.iter("polyline"))) == 2 and inside(each)
                for each in drawn.values())
     same = farcall("bench", "--compare", old, old).stdout
-    # Three of 3,000 answers lie beyond p99.9: it is not known.
+    # Only three of 3,000 answers lie beyond p99.9, so it is not judged.
     assert same.count("no difference that can be told") == 4 and "p99.9" not in same
 
 
@@ -574,7 +575,8 @@ BUSY = message('"busy"', "503 Service Unavailable")
     (message("[2]"), "different", "answers not as expected"), (BUSY, "refused", "refused"),
     (None, "broken", "connections broken")], ids=["different", "refused", "broken"])
 def test_errors_of_each_load_of_a_curve_count(bench, tmp_path, bad, kind, said):
-    """Those of a load that is not the best one, too: status, JSON, page and text agree."""
+    """Errors of a load that is not the best one count, too. Status, JSON, page and text
+    agree."""
     with answering(lambda n: message("[1]") if n == 1 else bad) as url:
         done = bench(url, "--concurrency=1,2,3", f"--html={tmp_path}/r.html")
     points = [each["errors"] for each in done.result["curve"]]
@@ -591,8 +593,9 @@ def test_errors_of_each_load_of_a_curve_count(bench, tmp_path, bad, kind, said):
     (["--concurrency=" + ",".join(map(str, range(1, 32)))], r"  1 +answered"),
     (["--slo=p50<60s", "--steps=32"], r"  \d+/s +answered .* met$")], ids=["curve", "steps"])
 def test_an_interrupt_of_one_of_several_loads_is_told(tmp_path, loads, good):
-    """Though the report is of an earlier one: nothing good is answered any more. A load has
-    begun when it asks something: until then an interrupt just ends the program."""
+    """The interrupt is reported although the report is about an earlier load, because
+    no good answers come any more. A load has begun once it makes a request; before
+    that an interrupt just ends the program."""
     path, refuse, interrupt = tmp_path / "result.json", threading.Event(), threading.Event()
 
     def answer(_):

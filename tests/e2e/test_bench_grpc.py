@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall bench with --server=grpc://: what it counts, compares and refuses, on farcalld,
-on a server that is not ours (grpc_server.py), and where connections break."""
+"""farcall bench with --server=grpc://: what it counts, compares and refuses, with
+farcalld, with a server that is not ours (grpc_server.py), and when connections
+break."""
 import contextlib
 import json
 import socket
@@ -24,8 +25,8 @@ def calls_of(server):
 
 @contextlib.contextmanager
 def between(address, spare, last):
-    """A proxy of connections that breaks each but the first `spare` after 600 bytes of the
-    server: these end with `last`."""
+    """A proxy that breaks each connection, except the first `spare`, after 600 bytes of
+    the server. A broken connection ends with the bytes `last`."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def pass_on(source, dest, limit):
@@ -67,7 +68,8 @@ def test_a_closed_loop(bench, serve):  # noqa: F811
     assert is_consistent(result)
     assert (result["protocol"], result["target"]) == ("grpc", "ModelInfer simple.add_sub")
     assert result["input"] == "metadata"
-    # Each request of the load was answered and compared; one more came first.
+    # Each request of the load was answered and compared. One request was made before
+    # the load.
     assert calls_of(server) == result["latency"]["count"] + 1 == result["compared"] + 1
     assert set(result["errors"].values()) == {0} and result["answers"]
     assert "0 different" in done.stdout and done.stderr == ""
@@ -88,7 +90,8 @@ def test_rates_curves_and_goals(bench, serve):  # noqa: F811
 
 
 def test_who_is_told_to_leave_comes_again(bench, serve):  # noqa: F811
-    """A connection that the server ends by GOAWAY is no broken one, nor is a call lost."""
+    """A connection that the server ends by GOAWAY does not count as broken, and no call
+    is lost."""
     server = serve("--connection-age=100ms", SIMPLE)
     done = bench(f"grpc://{server.host}:{server.port}", "--duration=1500ms", name="simple",
                  question=())

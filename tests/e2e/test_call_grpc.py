@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall call and ls with --server=grpc://: of a farcalld, where results are those of
-HTTP, and of a server that is not ours (grpc_server.py)."""
+"""farcall call and ls with --server=grpc://: with farcalld, where results equal those
+over HTTP, and with a server that is not ours (grpc_server.py)."""
 import contextlib
 import hashlib
 import json
@@ -69,7 +69,8 @@ def test_results_are_those_of_http(farcall, serve):
     good = 0
     for name in models:
         about = server.get(f"/v2/models/{name}").json
-        # Types or dims that their values say; a type that numpy lacks; values that are sizes.
+        # Skipped: types or dims that only the values tell, a type that numpy lacks,
+        # values that are sizes.
         if {"ANY", "BF16"} & {each["datatype"] for each in about["inputs"] + about["outputs"]} or (
                 name.endswith((
                     ".repeat", ".fixed", ".both", "rank_of"))):
@@ -120,7 +121,7 @@ def test_another_server(farcall, other):
     document = {"kwargs": {"~": [2], "a/b": [1], "\u00e4 b": [4], "1": [3]}}
     assert results(farcall("call", "names", f"--json={json.dumps(document)}", url)) == [
         [1], [2], [3], [4]]
-    # It may not compress its answer.
+    # The server must not compress its answer.
     assert results(farcall("call", "packed", "--json=[[1]]", url)) == [[1]]
     assert results(farcall("call", "empty", "--json=[[]]", url)) == [[]]
     long = "x" * 3_000_000
@@ -149,7 +150,7 @@ def test_what_another_server_refuses(farcall, other):
     for name, document, status, says in rows:
         assert says in refusal(farcall("call", name, f"--json={document}", url), status), name
     done = farcall("call", "hangs", "--json=[[1]]", "--timeout=300ms", url)
-    # Who notices first, the server or its client?
+    # Either the client or the server notices the time-out first.
     assert (done.returncode, "in time" in done.stderr) in ((69, True), (1, False))
     assert "in time" in done.stderr or "deadline_exceeded" in done.stderr
     for words in (["sig", "echo"], ["health"], ["load", "echo"]):
@@ -177,7 +178,7 @@ def test_tls(farcall, tmp_path):
     b"\0\0\0\4\0\0\0\0\0\0\0\4\3\0\0\0\0\1\0\0\0\2",
     b"\0\0\0\4\0\0\0\0\0\0\0\1\1\5\0\0\0\1\x88",
     b"\0\0\0\4\0\0\0\0\0\0\0\5\0\1\0\0\0\1\0\0\0\0\0",
-    # A frame that is longer than any may be; a head that no table explains.
+    # A frame longer than any may be; a head with an index that is in no table.
     b"\0\0\0\4\0\0\0\0\0\xff\xff\xff\0\0\0\0\0\1",
     b"\0\0\0\4\0\0\0\0\0\0\0\1\1\5\0\0\0\1\xff"))
 def test_what_is_no_grpc(farcall, answer):
@@ -199,7 +200,7 @@ def test_what_is_no_grpc(farcall, answer):
 
 
 def test_a_server_that_never_stops(farcall):
-    """The time-out ends the call though there is always more to read."""
+    """The time-out ends the call, although there is always more to read."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         def serve_one():
             with listener.accept()[0] as connection, contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of which every answer is compared, while a worker process is killed every
-100 ms; and what crashes and restarts leave behind. test_chaos_slow.py is the
-same for longer."""
+"""A load whose every answer is compared, while a worker process is killed every 100 ms;
+and that crashes and restarts leave nothing behind. test_chaos_slow.py does the same
+for longer."""
 import json
 import os
 import re
@@ -25,7 +25,7 @@ NULL_READ = {"farcall": 1, "abi": "mlir-memref", "functions": [
 
 @pytest.fixture(scope="module")
 def add(tmp_path_factory):
-    """A directory of `add`, which does what it says."""
+    """A directory with `add`, a module that works."""
     folder = tmp_path_factory.mktemp("add")
     for name in ("add.so", "add.farcall.json"):
         shutil.copy(OBJECTS / name, folder)
@@ -34,7 +34,7 @@ def add(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(add, tmp_path_factory):
-    """A directory of `add`, and of `faults`, which crashes."""
+    """A directory with `add`, and with `faults`, which crashes."""
     folder = tmp_path_factory.mktemp("both")
     shutil.copytree(add, folder, dirs_exist_ok=True)
     shutil.copy(OBJECTS / "faults.so", folder)
@@ -44,7 +44,7 @@ def both(add, tmp_path_factory):
 
 @pytest.fixture
 def start():
-    """Starts a server whose modules may crash as often as they like."""
+    """Starts a server whose modules may crash any number of times."""
     running = []
 
     def one(folder):
@@ -56,7 +56,7 @@ def start():
 
 
 def chaos(server, count, seconds, kill_ms):
-    """What chaos.c says of its run; it has judged every answer itself."""
+    """Runs chaos.c, which checks every answer itself. Returns its figures."""
     done = subprocess.run(
         [BIN.parent / "tests/chaos", *map(str, (
             server.port, server.process.pid, count, seconds, kill_ms))],
@@ -89,7 +89,7 @@ def crash(server, times):
 
 
 def restart(server, times):
-    """Kills an idle worker, again and again; the one that takes its place answers."""
+    """Kills an idle worker again and again. Its replacement must answer."""
     for i in range(times):
         before = set(workers(server))
         os.kill(int(sorted(before)[i % len(before)]), signal.SIGKILL)
@@ -98,7 +98,8 @@ def restart(server, times):
 
 
 def check_nothing_stays(server, crashes, restarts):
-    """The first crashes allocate what the server keeps; then nothing grows."""
+    """The first crashes allocate memory that the server keeps. After them nothing may
+    grow."""
     if SANITIZED:  # slow, and never gives memory back
         crashes, restarts = crashes // 5, restarts // 5
     crash(server, 20)
@@ -117,14 +118,14 @@ def check_nothing_stays(server, crashes, restarts):
 def check_load(server, count, seconds):
     calm = chaos(server, 20000, 5, 0)
     assert calm["crashed"] == 0
-    # A machine that is busy may need longer than that to start the next worker.
+    # A busy machine may need longer than this to start the next worker.
     for kill_ms in (100, 500, 2500):
         figures = chaos(server, count, seconds, kill_ms)
         assert figures["kills"] > 1
         if figures["crashed"] > 0:
             break
     assert figures["crashed"] > 0, "no kill has hit a call: nothing was tested"
-    # What the killed workers left is cleared away: the next calls work.
+    # What killed workers left has been cleared: the next calls work.
     again = chaos(server, 20000, 5, 0)
     assert again["crashed"] == 0
     return figures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall's other verbs: exit codes, hints, .npy files against NumPy, and the
+"""farcall's other verbs: exit codes, hints, .npy files compared with NumPy, and the
 printed curl command, which is run."""
 import itertools
 import json
@@ -28,7 +28,7 @@ MATMUL = "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]"
 
 @pytest.fixture(params=["run", "call"])
 def invoke(request, farcall, corpus, server):
-    """The same call in process and over HTTP: invoke("tensor/matmul", …)."""
+    """Makes the same call in process or over HTTP: invoke("tensor/matmul", …)."""
     def run(function, *arguments, **options):
         if request.param == "call":
             return farcall("call", function, "--server", server.url, *arguments,
@@ -140,7 +140,7 @@ def test_a_document_from_a_file(invoke, tmp_path):
 
 
 def test_the_only_function_needs_no_name(farcall, server):
-    """In the path of a server neither."""
+    """Nor does a server's function in its path."""
     def invoke(*words):
         return farcall("call", *words, "--server", server.url)
 
@@ -206,9 +206,9 @@ SANITIZED = b"__asan_init" in (BIN / "farcall").read_bytes()
 
 
 def bound_addresses():
-    """Limits a program's memory, so that one which reads without end fails soon. Not
-    under the sanitizers, which reserve terabytes: there only the program's own
-    bound is tested."""
+    """Limits the program's memory, so that one which reads without end fails soon. Not
+    with the sanitizers, which reserve terabytes: then only the program's own limit
+    is tested."""
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 
@@ -236,7 +236,7 @@ def test_a_pipe_is_read_to_its_end(invoke, tmp_path):
     wanted = '{"results":[[[4.0,5.0],[10.0,11.0]]]}\n'
     done = invoke("tensor/matmul", "--json=@/dev/stdin", input=MATMUL)
     assert done.stdout == wanted, done.stderr
-    # What is written stays in the pipe while somebody has it open.
+    # The written bytes stay in the pipe as long as somebody has it open.
     holder = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     (tmp_path / "fifo").write_text(MATMUL)
     done = invoke("tensor/matmul", f"--json=@{tmp_path}/fifo", timeout=60)
@@ -396,8 +396,8 @@ def test_nobody_there_exits_69(farcall):
 
 
 class Stranger:
-    """A server that is no farcalld: whoever connects is sent `pieces`, then `last`
-    again and again until the client has gone."""
+    """A server that is not farcalld: it sends `pieces` to each client, then `last`
+    again and again until the client leaves."""
 
     def __init__(self, *pieces, last=None):
         self.pieces, self.last, self.sent = pieces, last, 0
@@ -478,7 +478,7 @@ def test_what_is_no_farcalld_exits_69(farcall, verb, pieces, last, words):
 
 
 def test_an_endless_answer_is_bounded(farcall):
-    """An endless answer that is JSON as far as it has come: memory is bounded."""
+    """The endless answer is valid JSON so far, but the memory for it is limited."""
     stranger = Stranger(ENDLESS % JSON + b'{"results":[[1', last=b",1" * 500000)
     done = farcall("call", "m/f", "--server", stranger.url, "--timeout=60",
                    preexec_fn=bound_addresses)
@@ -488,7 +488,7 @@ def test_an_endless_answer_is_bounded(farcall):
 
 
 def test_the_timeout_is_for_the_whole_call(farcall):
-    """A server that sends a byte now and then does not put the time-out off."""
+    """A server that sends a byte now and then does not extend the time-out."""
     class Slow(Stranger):
         def play(self):
             client, _ = self.listener.accept()
@@ -551,7 +551,7 @@ def test_the_signatures_of_a_file_run_nothing_of_it(farcall, tmp_path, monkeypat
 
 
 def test_an_output_that_is_none_is_refused(invoke, tmp_path):
-    """Were such a value taken for an empty one, the result would be lost."""
+    """If such a value counted as an empty one, the result would be lost."""
     for value, message in [("y.npy", "--output=y.npy: @y.npy writes a file, - prints"),
                            ("-x", "--output=-x: ")]:
         done = invoke("tensor/identity", "--input=[1]", f"--output={value}", cwd=tmp_path)
@@ -594,7 +594,8 @@ def test_help_says_which_verbs_change_a_server(farcall):
 
 
 def test_a_function_is_named_by_a_word(farcall, corpus, tmp_path):
-    """By any: also one that looks like a value. What names no function may be one."""
+    """A function may have any name, also one that looks like a value. If no function
+    has the name, the word may be a value."""
     (tmp_path / "numbered.c").write_text("int _mlir_ciface_f(void) { return 5; }")
     subprocess.run(["cc", "-shared", "-o", tmp_path / "numbered.so",
                     tmp_path / "numbered.c"], check=True)
@@ -641,7 +642,7 @@ def test_run_says_which_signal_ended_it(farcall, function, document, name):
     *notes, last = done.stderr.splitlines()
     assert last == (f"farcall: '{function}' was stopped by signal {number:d} "
                     f"({name}); a server answers 502 and goes on")
-    # Where it was, unless that is the C library.
+    # The note says where the call was, unless that is in the C library.
     assert all(re.match(f"farcall: note: in (_mlir_ciface_)?{function}", each)
                for each in notes)
 
@@ -692,12 +693,12 @@ def test_a_module_that_crashes_as_it_is_loaded_is_named(farcall, tmp_path):
 
 
 # ---------------------------------------------------------------------------
-# run measures and compares
+# farcall run: measuring and comparing
 
 
 @pytest.fixture
 def product(farcall, corpus):
-    """run of a product of 1x2 and 2x1: 1*3 + 2*4."""
+    """Runs the product of a 1x2 and a 2x1 matrix: 1*3 + 2*4."""
     def run(*options, **more):
         return farcall("run", corpus / "tensor.so", "-f", "matmul", "--input=1x2xf32=1 2",
                        "--input=2x1xf32=3 4", *options, **more)
@@ -801,7 +802,7 @@ def test_flags_of_other_programs(farcall, corpus):
 
 
 # ---------------------------------------------------------------------------
-# dump of machine code
+# farcall dump of machine code
 
 
 def test_machine_code_of_a_module(farcall, corpus):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall compile: what it writes, what it refuses and how it says so."""
+"""farcall compile: what it writes, what it refuses, and with which message."""
 import hashlib
 import json
 import os
@@ -30,7 +30,7 @@ def embedded(path):
     return json.loads(text[start:text.index(b"\0", start)])
 
 
-# Samples that use memref.reinterpret_cast, of which nothing checks the bounds.
+# Samples that use memref.reinterpret_cast, whose bounds nothing checks.
 UNVERIFIED = {"ownership", "stride0"}
 
 
@@ -84,7 +84,7 @@ func.func @f(%a: memref<?xf32>) -> f32 {
 def test_alignment_is_said_where_nothing_relies_on_it(corpus, farcall, tmp_path):
     said = {module.stem: sidecar(module).get("alignment")
             for module in corpus.glob("*.so")}
-    # `abi` has vectors and 128-bit integers in memory, which rely on alignment.
+    # `abi` has vectors and 128-bit integers in memory, so it needs alignment.
     assert said == {**dict.fromkeys(CORPUS, 1), "abi": None}
     (tmp_path / "aligned.mlir").write_text(ALIGNED)
     done = farcall("compile", tmp_path / "aligned.mlir", "-o", tmp_path / "aligned.so")
@@ -117,7 +117,7 @@ def test_dims_get_the_names_of_the_source(farcall, tmp_path):
                        "--input=2x3xf32=1")
         assert "dim 0 is 2, dim 0 of argument 0 ('a') is 4" in done.stderr
         module.with_suffix(".farcall.json").unlink(missing_ok=True)
-    # The file beside the module may give other names than the module holds.
+    # A file beside the module may give other names than the module itself.
     module.with_suffix(".farcall.json").write_text(json.dumps(
         {"farcall": 1, "abi": "module", "functions": [
             {"name": "add", "args": [{"name": "left", "dims": ["rows", None]}, {}]}]}))
@@ -210,8 +210,9 @@ def test_attributes_name_and_direct_arguments(farcall, tmp_path, scratch):
 
 
 def test_a_function_may_be_named_like_the_c_library(farcall, tmp_path, scratch):
-    """Calls inside the module stay inside it, and the library's functions are the
-    library's: what LLVM knows of `exp` and `conj` is not true of these."""
+    """Calls inside the module stay inside it, and other libraries keep the C library's
+    functions. What LLVM assumes of `exp` and `conj` does not hold for these
+    functions."""
     done = build(farcall, tmp_path, """
       func.func @select(%x: i32) -> i32 attributes {no_inline} {
         return %x : i32
@@ -312,7 +313,7 @@ def test_private_functions_stay_private(farcall, tmp_path, scratch):
 
 
 def test_a_private_function_with_an_interface_is_served(farcall, tmp_path, scratch):
-    """Layouts are read as the specification and as maps write them."""
+    """Layouts are read in both spellings: `strided` and affine maps."""
     done = build(farcall, tmp_path, """
       func.func private @third(%x: memref<?xf32, affine_map<(d0)[s0, s1] -> (d0 * s1 + s0)>>)
           -> f32 attributes {llvm.emit_c_interface} {
@@ -326,7 +327,8 @@ def test_a_private_function_with_an_interface_is_served(farcall, tmp_path, scrat
 
 
 def test_variadic_functions_are_left_out(farcall, tmp_path, scratch):
-    """MLIR makes no C interface for them; who calls them is served."""
+    """MLIR makes no C interface for variadic functions. A function that calls one is
+    served."""
     done = build(farcall, tmp_path, """
       llvm.func @printf(!llvm.ptr, ...) -> i32
       llvm.func @many(%n: i32, ...) -> i32 { llvm.return %n : i32 }
@@ -396,8 +398,8 @@ SPARSE = """#CSR = #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 :
 func.func @f(%x: f32, %y: tensor<4x4xf32, #CSR>) -> f32 {
   return %x : f32
 }"""
-# What cannot be lowered. The message names its line and operation, or says what is wrong
-# with its type.
+# Sources that cannot be lowered. The message names the line and operation, or says what
+# is wrong with its type.
 UNLOWERED = [
     ("operation", ASYNC, "m.mlir:2:16: to LLVM: no lowering for 'async.execute'"),
     ("sequence", "module attributes {transform.with_named_sequence} {\n  func.func @g() { return }\n  transform.named_sequence "
@@ -578,7 +580,8 @@ def test_keep(farcall, tmp_path):
 
 
 def test_an_interrupt_cleans_up(tmp_path, scratch):
-    """Killed while a tool runs: nothing stays, the exit status says why."""
+    """The command is killed while a tool runs. No files are left, and the exit status
+    says why."""
     slow = tmp_path / "tools"
     slow.mkdir()
     started = tmp_path / "started"
@@ -598,7 +601,8 @@ def test_an_interrupt_cleans_up(tmp_path, scratch):
 
 
 def test_without_a_terminal_a_line_says_now_and_then_what_runs(tmp_path, scratch):
-    """The tool rings the bell that rings after a minute, until it was heard."""
+    """The tool sends the alarm signal that normally comes after a minute, until it sees
+    the line."""
     said = tmp_path / "said"
     for name in ["mlir-opt", "mlir-translate", "opt", "llc"]:
         (tmp_path / name).write_text(
@@ -614,7 +618,7 @@ def test_without_a_terminal_a_line_says_now_and_then_what_runs(tmp_path, scratch
 
 
 def test_a_served_module_is_not_written_into(farcall, tmp_path, scratch):
-    """The file is replaced, so what is mapped stays what it was."""
+    """The file is replaced, so a mapping of the old one stays as it was."""
     source = "func.func @f(%x: i8) -> i8 {{ {0} return %x : i8 }}"
     build(farcall, tmp_path, source.format(""))
     before = open(tmp_path / "m.so", "rb")
@@ -626,7 +630,7 @@ def test_a_served_module_is_not_written_into(farcall, tmp_path, scratch):
 
 
 # ---------------------------------------------------------------------------
-# Arguments that are written into
+# Arguments that a function writes into
 
 STORES = """
 func.func @AXPY(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>) {  // in in inout
@@ -873,7 +877,7 @@ func.func @div(%a: i32, %b: i32) -> i32 {
 }
 """
 CALL = '[[1.5,-2,"NaN",1e10],-9223372036854775808,0.1,3,1e300,true,7]'
-# What the functions print, as LLVM's own runtime library writes it.
+# What the functions print, in the format of LLVM's own runtime library.
 PRINTED = ["( 1.5, -2, nan, 1e+10 )", "-9223372036854775808", "0.0999756", "3",
            "1e+300", "1", "7", "( ( 1, 2 ), ( 3, -6 ) )", "a word"]
 
@@ -885,7 +889,7 @@ def test_what_a_function_prints_is_shown(farcall, tmp_path, scratch):
     done = farcall("run", tmp_path / "m.so", "-f", "shown", "--json", CALL)
     assert (done.returncode, done.stdout) == (0, '{"results":[1.5]}\n'), done.stderr
     assert done.stderr.splitlines() == PRINTED
-    # A function that prints can be left half-way like any other.
+    # A function that prints can be aborted half-way like any other.
     done = farcall("run", tmp_path / "m.so", "-f", "div", "--json=[1,0]")
     assert done.returncode == 1 and "division by zero" in done.stderr
     server = Server("--isolation=process", tmp_path / "m.so")
@@ -1015,7 +1019,8 @@ def test_functions_of_mlirs_runner_are_there(farcall, tmp_path, scratch):
     assert (done.stdout, done.stderr) == ('{"results":[1]}\n', "a line\n")
     done = farcall("run", tmp_path / "m.so", "-f", "says", "--json=[0]")
     assert done.returncode == 1 and "x is zero" in done.stderr
-    # In the order in which it is printed, whatever prints it.
+    # Lines come in the order in which they were printed, whichever library printed
+    # them.
     done = farcall("run", tmp_path / "m.so", "-f", "mixes", "--json=[7]")
     assert done.stderr == "a line\n7\na line\n7\n"
     done = farcall("run", tmp_path / "m.so", "-f", "mixes", "--json=[0]")
@@ -1030,8 +1035,7 @@ def toward_zero(a, b):
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-# Operations by their name without dialect and sign, and what they mean for exact
-# integers.
+# For each operation, named without dialect and sign: its result for exact integers.
 SIGNED = {"div": toward_zero, "rem": lambda a, b: a - b * toward_zero(a, b),
           "ceildiv": lambda a, b: -(-a // b), "floordiv": lambda a, b: a // b}
 UNSIGNED = {"div": lambda a, b: a // b, "rem": lambda a, b: a % b,
@@ -1044,7 +1048,7 @@ INDEX = {f"index.{name}{sign}": (function, sign == "s")
          for name, function in table.items()}
 
 DIVISION = {
-    # linalg makes of an operation on tensors a loop over numbers.
+    # linalg turns an operation on tensors into a loop over numbers.
     "tensor<?xi8>": """
 func.func @NAME(%a: tensor<?xi8>, %b: tensor<?xi8>) -> tensor<?xi8> {
   %r = OP %a, %b : tensor<?xi8>
@@ -1074,7 +1078,7 @@ func.func @NAME(%a: index, %b: index) -> index {
 
 
 def divided(function, signed, bits, a, b):
-    """The quotient as the signed integer JSON has it; None: there is none."""
+    """The quotient, as a signed integer for JSON. None: it does not exist."""
     if b == 0 or (signed and a == -2**(bits - 1) and b == -1):
         return None
     if not signed:
@@ -1090,13 +1094,14 @@ def edges(bits):
 
 @pytest.fixture(scope="module")
 def divisions(farcall, tmp_path_factory):
-    """Every operation on every kind of value: {name: (operation, type)}, module."""
+    """Every operation on every kind of value. Returns {name: (operation, type)} and the
+    module."""
     folder, names, text = tmp_path_factory.mktemp("divisions"), {}, ""
     for number, (kind, form) in enumerate(DIVISION.items()):
         for op in [*ARITH, *(INDEX if kind == "index" else {})]:
             name = op.replace(".", "_") + f"_{number}"
             names[name] = (op, kind)
-            # The operations of dialect index are written without a type.
+            # Operations of the dialect index are written without a type.
             line = form.replace(" : index\n", "\n", 1) if op in INDEX else form
             text += line.replace("NAME", name).replace("OP", op)
     (folder / "d.mlir").write_text(text)
@@ -1133,7 +1138,7 @@ def test_what_divides_divides_exactly(divisions):
 
 
 def test_what_cannot_be_divided_is_refused(divisions):
-    """422 with the line, from whatever operation and whatever place in a vector."""
+    """422 with the line, for every operation and for every lane of a vector."""
     names, server = divisions
     for name, (op, kind) in names.items():
         _, signed = {**ARITH, **INDEX}[op]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall compile of what jax.export writes. The oracle is JAX, in the environment of
-examples/jax (some hundred megabytes, kept like those of scripts/test)."""
+"""farcall compile with files that jax.export writes. The oracle is JAX, in the
+environment of examples/jax (some hundred megabytes, kept like those of
+scripts/test)."""
 import json
 import pathlib
 import subprocess
@@ -56,7 +57,8 @@ SIGNATURES = [
 def test_trees_and_answers(make, farcall, exports, tmp_path, name, options, signature):
     done = make(f"{name}.bin", *options)
     assert done.returncode == 0, done.stderr
-    # A model that the compiler fails at one level of is made at the next lower one.
+    # If the compiler fails on a model at one optimization level, the next lower one is
+    # used.
     assert all("fails at level 2" in line for line in done.stderr.splitlines())
     assert done.stdout.splitlines()[0] == f"m/{signature}"
     for row in json.loads((exports / f"{name}.json").read_text()):

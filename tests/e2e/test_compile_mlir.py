@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall compile of MLIR by IREE's compiler: which road a source takes, what is kept
-of it. IREE's compiler is that of FARCALL_IREE."""
+"""farcall compile of MLIR by IREE's compiler (that of FARCALL_IREE): which compiler a
+source goes to, and what of the source is kept."""
 import json
 import os
 import pathlib
@@ -149,7 +149,7 @@ BATCHED = [
                          ids=[row[0] for row in BATCHED])
 def test_a_function_of_any_rows_gets_sizes(farcall, on_path, tmp_path, source, signature,
                                            more, row):
-    """The names of IREE's kernels have a D for a size that is not known."""
+    """In the names of IREE's kernels, a D stands for a size that is not known."""
     (tmp_path / "m.mlir").write_text(source)
     done = farcall("compile", "m.mlir", "--batch=4,1,4", "--cpu=host", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -204,7 +204,7 @@ def test_refusals(farcall, on_path, tmp_path, options, source, status, message):
 
 
 def test_the_compiler_ends_with_the_command(on_path, tmp_path):
-    """iree-compile is a script that starts the compiler; both end, nothing is left."""
+    """iree-compile is a script that starts the compiler. Both end, and nothing is left."""
     import signal
     import subprocess
     scratch = tmp_path / "tmp"
@@ -232,7 +232,7 @@ def test_the_compiler_ends_with_the_command(on_path, tmp_path):
 
 
 def _is_farcall(process):
-    """A process is still this one until the compiler's program takes its place."""
+    """The process is farcall until the compiler's program replaces it."""
     try:
         return os.readlink(process / "exe") == str((BIN / "farcall").resolve())
     except OSError:

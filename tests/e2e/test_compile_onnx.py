@@ -20,7 +20,7 @@ def models(onnx_tools, tmp_path_factory):
 
 @pytest.fixture
 def make(farcall, onnx_tools, models, tmp_path, scratch):
-    """Compiles a model under a name that says nothing of what it is."""
+    """Compiles a model under a file name that does not reveal its format."""
     def run(name, *options, output="m.vmfb"):
         source = tmp_path / "model"
         shutil.copy(models / f"{name}.onnx", source)
@@ -34,7 +34,7 @@ def calls(models, name):
 
 
 def assert_answers(farcall, module, rows):
-    """By keyword, in the order that the signature does not have."""
+    """Passes arguments by keyword, in another order than the signature's."""
     for row in rows:
         arguments = dict(reversed(row["kwargs"].items()))
         done = farcall("run", module, "--json", json.dumps({"kwargs": arguments}))
@@ -111,7 +111,8 @@ print(len(farcall_onnx.shown([one] * 9)), len(farcall_onnx.shown([{"at": "/0"}] 
 
 
 def test_labels_stay_below_the_limits_of_a_module(onnx_tools):
-    """An entry has 1,000 labels of 50 times six bytes of an escape and two of a letter."""
+    """An entry has 1,000 labels. Each is 50 times an escape of six bytes and a letter
+    of two."""
     done = subprocess.run([onnx_tools / "python3", "-c", SHOWN, ROOT / "cli/compile/tools"],
                           capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["2", "64"], done.stderr
@@ -156,7 +157,8 @@ for more in {}, {"auto_pad": "NOTSET", "ceil_mode": 0}, {"ceil_mode": 1}, \\
 
 
 def test_pads_are_spelled_where_shapes_stay(onnx_tools):
-    """A Pad would give a pool that rounds up or pads by itself more windows."""
+    """A separate Pad would change the number of windows of a pool that rounds up or
+    pads itself."""
     done = subprocess.run([onnx_tools / "python3", "-c", POOLS, ROOT / "cli/compile/tools"],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -184,7 +186,7 @@ farcall_onnx.main(sys.argv[3], sys.argv[3], sys.argv[4], sys.argv[4] + ".json", 
 
 @pytest.mark.parametrize("large, row", [(2_000_000_000, True), (100, False)])
 def test_values_have_types(onnx_tools, tmp_path, large, row):
-    """Nobody infers those of a large model."""
+    """ONNX does not infer the types of values in a large model."""
     made = tmp_path / "line.mlir"
     done = subprocess.run(
         [onnx_tools / "python3", "-c", CONVOLUTIONS, ROOT / "cli/compile/tools", str(large),
@@ -195,7 +197,7 @@ def test_values_have_types(onnx_tools, tmp_path, large, row):
 
 
 def test_a_batch_has_any_number_of_rows(make, farcall, models, tmp_path):
-    """What each of eleven images gives with the others, it gives alone."""
+    """Each of eleven images gives the same result alone as together with the others."""
     done = make("edges", "--batch=1,4")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].endswith("where [images] is 1 or 4")
@@ -261,7 +263,7 @@ def test_the_line_that_installs_what_is_missing(farcall, models, tmp_path):
     done = farcall("compile", models / "sum.onnx", "--tools", empty)
     assert done.returncode == 69
     assert "`pip install 'iree-base-compiler[onnx]'` installs it" in done.stderr
-    # The compiler is there, in a Python that has no ONNX.
+    # There is a compiler, but the Python beside it has no ONNX.
     (empty / "iree-compile").write_text("#!/usr/bin/python3 -S\n")
     (empty / "iree-compile").chmod(0o755)
     done = farcall("compile", models / "sum.onnx", "--tools", empty)

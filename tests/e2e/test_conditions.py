@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One health: each condition of server/dialect/condition.def is brought about, and seen by
-ls, top, health, /readyz?verbose, /metrics, by a rule that alerts, and by the explorer, where
-tests/browser/conditions brings a browser. A row is a server, what is done to it, and the
-module that it is about."""
+"""One view of health: each condition of server/dialect/condition.def is caused, and
+must be shown by ls, top, health, /readyz?verbose, /metrics, by a rule that alerts,
+and by the explorer if tests/browser/conditions provides a browser. A row is a
+server, what is done to it, and the module that the condition is about."""
 import hashlib
 import http.client
 import itertools
@@ -63,7 +63,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class Browser:
-    """Shows the explorer, by tests/browser/conditions.mjs."""
+    """Shows the explorer in a browser, with tests/browser/conditions.mjs."""
 
     def __init__(self, program):
         self.process = subprocess.Popen(["node", program], stdin=subprocess.PIPE,
@@ -80,8 +80,8 @@ class Browser:
 
 
 class Watched:
-    """A server of the module `m`, on a Unix socket; with a browser on a port, too, whose
-    page is shown from the start."""
+    """A server of the module `m` on a Unix socket. With a browser it also has a port,
+    and the page is shown from the start."""
 
     def __init__(self, folder, browser=None):
         self.browser = browser
@@ -130,7 +130,7 @@ class Watched:
         return self.ask("GET", path)
 
     def call(self, function, value=0, **headers):
-        """The code of the answer; "ok" if it has results."""
+        """The error code of the answer, or "ok" if it has results."""
         status, body = self.ask("POST", f"/api/v1/functions/m/{function}", f"[{value}]",
                                 **headers)
         return "ok" if status == 200 else json.loads(body)["code"]
@@ -190,7 +190,7 @@ def watched(tmp_path, browser):
 
 
 # ---------------------------------------------------------------------------
-# How each is brought about
+# How each condition is caused
 
 def crash(watched):
     watched.compile()
@@ -213,7 +213,8 @@ def crash_until_quarantined(watched):
 
 
 def crash_until_paused(watched):
-    """Too seldom for a quarantine, so often that the next process starts seconds later."""
+    """Crashes too rarely for a quarantine, but so often that the next process starts
+    seconds later."""
     watched.compile()
     watched.start("--crash-limit=64")
     for _ in range(6):
@@ -309,7 +310,7 @@ def fill_connections(watched):
 
 
 def fill_up(watched):
-    """One is that which asks, and some are the page's."""
+    """One connection is the request's, and some are the page's."""
     def are_full():
         status, text = watched.get("/metrics")
         if status != 200:
@@ -355,7 +356,8 @@ def crash_twice(watched):
     watched.call("crash", value)
 
 
-# What brings about again what holds for a minute, on a machine that took longer.
+# These conditions hold only for a minute. On a slow machine they are caused again like
+# this.
 AGAIN = {
     "restarting": crash_anew,
     "overloaded": lambda watched: [watched.call_beside("gate", next(VALUES)) for _ in range(4)],
@@ -364,7 +366,7 @@ AGAIN = {
     "bodies_refused": crash_twice,
     "connections_full": fill_up,
 }
-# What the detail must name, where it is known.
+# What the detail must contain, if it is known.
 DETAILS = {
     "quarantined": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
     "crashed": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
@@ -398,7 +400,7 @@ def listed(watched, code):
 
 
 def alerts(metric, severity):
-    """The rules that fire where the metric has samples above 0 with this severity."""
+    """The rules that fire if the metric has samples above 0 with this severity."""
     return [name for name, rule in re.findall(r"- alert: (\w+)\n(.*?)(?=\n      - |\Z)", RULES,
                                               re.S)
             if f'{metric}{{severity="{severity}"}} >= 1' in rule]
@@ -409,13 +411,13 @@ DOCUMENTS = {"ls": ("ls", "--json"), "long": ("ls", "--long"), "top": ("top", "-
 
 
 def line_of(code):
-    """How the page begins to tell it."""
+    """The beginning of the page's line about the condition."""
     return ("m: " if TABLE[code][0] == "MODULE" else "") + TEXTS[code]
 
 
 def look_at_page(watched, code):
-    """What it tells two seconds later. It has its connection, so that nobody else must ask
-    for all to be there."""
+    """The page's lines two seconds later. The page has its own connection, so no
+    request is needed for it when connections are full."""
     if code == "connections_full":
         watched.connect()
     lines = watched.browser.ask("wait", line_of(code))
@@ -425,7 +427,8 @@ def look_at_page(watched, code):
 
 
 def take(watched, names, code):
-    """Documents, one right after the other: some conditions hold for a minute."""
+    """Takes the documents one right after the other: some conditions hold only for a
+    minute."""
     taken = {}
     for name in names:
         asked = DOCUMENTS.get(name)
@@ -447,7 +450,7 @@ def sample(code):
 
 
 def listed_in(text, code):
-    """The condition as ls --json has it."""
+    """The condition in the output of ls --json."""
     document = json.loads(text)
     if TABLE[code][0] == "SERVER":
         return find(document["conditions"], code)
@@ -455,7 +458,8 @@ def listed_in(text, code):
 
 
 def missed(documents, code):
-    """Those that do not show it. One that there was no connection for shows nothing."""
+    """The documents that do not show the condition. A document for which there was no
+    connection is not counted."""
     about, severity, for_all = TABLE[code]
     named = f"{'m' if about == 'MODULE' else 'the server'} {code}: "
     ready = documents["ready"][1]
@@ -503,7 +507,7 @@ def test_it_is_seen_everywhere(watched, code):
 
 
 def samples(watched):
-    """The lines of modules' conditions in /metrics, which may not stand there twice."""
+    """The lines of modules' conditions in /metrics. None may be there twice."""
     found = re.findall(r'\nfarcall_module_condition\{module="(.*?)",code="(.*?)",'
                        r'severity="(\w+)"\} (\d+)', watched.get("/metrics")[1])
     assert len({each[:2] for each in found if each[0] != "(other)"}) == \
@@ -580,7 +584,7 @@ def test_of_what_drains_only_a_stuck_worker_is_told(watched):
 
 
 def test_those_without_a_line_are_counted_by_severity(watched):
-    """A thousand have lines of their own."""
+    """Only a thousand of them get lines of their own."""
     for number in range(1003):
         (watched.modules / f"bad{number}.so").write_bytes(b"nonsense")
     watched.start()
@@ -611,7 +615,7 @@ def test_nothing_is_wrong_with_a_server_that_is_well(watched):
 
 
 def test_versions_are_told_apart(watched):
-    """By ls, by top, and in what is wrong."""
+    """ls, top and the conditions show the version."""
     watched.compile()
     for version in "1", "2":
         place = watched.modules / "m" / version

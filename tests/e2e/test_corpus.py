@@ -41,7 +41,8 @@ def test_every_public_function_is_here(server):
         listed |= {f"{module['name']}/{f}" for f in module["functions"]}
     known = {case.function for case in CASES} | set(samples.ELSEWHERE)
     assert listed == known
-    # Those of the six modules the project promises, stride0 left out.
+    # The number of functions in the six modules that the project promises, without
+    # stride0.
     assert len([f for f in listed if not f.startswith("stride0/")]) == 98
 
 
@@ -73,7 +74,7 @@ def test_a_dangling_result_is_refused(server):
 
 
 def test_a_module_with_state_counts_right(serve, corpus):
-    """Calls of a module with a mutable global take turns."""
+    """Calls of a module with a mutable global run one after the other."""
     server = serve("--workers", "4", corpus / "ownership.so")
     calls = 400
     with ThreadPoolExecutor(16) as pool:
@@ -85,7 +86,7 @@ def test_a_module_with_state_counts_right(serve, corpus):
 
 
 def test_failed_checks_are_answers(server):
-    """A checked module refuses shapes that do not fit; nothing crashes."""
+    """A checked module refuses shapes that do not fit, and does not crash."""
     for function, arguments in [
             ("tensor/matmul", [[[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1]]]),
             ("tensor/conv", [[[[[1]]]]]),
@@ -100,7 +101,7 @@ def test_failed_checks_are_answers(server):
 
 
 def test_the_table_of_the_docs(server):
-    """Of tests/modules/mlir: what these calls answer; scripts/abi-table writes it."""
+    """The table in tests/modules/mlir, written by scripts/abi-table, has these answers."""
     assert abi_table.table(server) == abi_table.written()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A decoder whose functions write into their cache, over HTTP against iree.runtime: the
-cache is `inout`, so each call answers the one that the next call is given; or it is the
-session's. Logits and caches have the same bits in every step."""
+"""A decoder whose functions write into their cache, called over HTTP and compared with
+iree.runtime. The cache is `inout`, so each answer contains the cache for the next
+call; or it is kept in a session. Logits and caches have the same bits in every step."""
 import base64
 import gzip
 import json
@@ -42,7 +42,7 @@ def i64(value):
 
 @pytest.fixture(scope="module")
 def steps(iree, toy, tmp_path_factory):
-    """What iree.runtime makes of each step."""
+    """What iree.runtime computes in each step."""
     out = tmp_path_factory.mktemp("steps") / "steps.npz"
     done = subprocess.run(
         [iree.folder / "python", ROOT / "tests/e2e/decoder_steps.py", toy,
@@ -53,7 +53,7 @@ def steps(iree, toy, tmp_path_factory):
 
 
 def inputs(tokens, stride=16):
-    """Of the step after these tokens: the first one is of the whole prompt."""
+    """The inputs of the step after these tokens. The first step gets the whole prompt."""
     count = len(PROMPT) + len(tokens)
     if not tokens:
         return [i64([PROMPT + [0] * (stride - count)]), i64([0]), i64([count]), i64([[0]])]
@@ -93,7 +93,7 @@ def curl(*words):
 
 
 def test_curl_has_them_with_a_session(serve, toy, steps, tmp_path):
-    """No byte of the cache travels: each answer is the logits, and little more."""
+    """No byte of the cache is sent: each answer is little more than the logits."""
     module = tmp_path / "toy.vmfb"
     module.symlink_to(toy)
     cache = steps[f"cache{STEPS}"]

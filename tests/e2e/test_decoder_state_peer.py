@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A decoder whose cache is state: prefill and 64 decodes name no cache, and have the bits
-of iree.runtime, which is given it. The cache lies where the functions write it: not one
-byte of it is copied."""
+"""A decoder whose cache is state: prefill and 64 decodes do not mention the cache, and
+give the bits of iree.runtime, which gets it as an argument. The functions write to
+the cache in place: no byte of it is copied."""
 import json
 import subprocess
 

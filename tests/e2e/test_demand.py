@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many modules, loaded when they are asked for: what is loaded keeps within the memory
-that modules may take, calls go on, and what is unloaded is given back."""
+"""Many modules, loaded on demand: the loaded ones stay within the memory limit for
+modules, calls continue, and the memory of unloaded ones is given back."""
 import json
 import os
 import random
@@ -40,7 +40,7 @@ def test_modules_take_turns(serve, many):
 
 
 def test_each_protocol_has_a_module_loaded(serve, many):
-    """Each asks for modules of its own, which nobody has asked for before."""
+    """Each protocol calls modules that nothing has called before."""
     server = serve("--load=demand", many.folder)
     asked = {
         "native": lambda number: server.results(*many.call(number))[0],
@@ -99,9 +99,9 @@ float _mlir_ciface_f(row_t *row) { return row->aligned[row->offset]; }
 
 
 def test_dims_that_change_while_a_module_is_described(serve, tmp_path):
-    """A sidecar that the loader read before it changed is read again. The loader is held
-    up by a module that loads, and has the listing of one reload and the description still
-    to do when the next reload brings other names."""
+    """If a sidecar changes after the loader has read it, it is read again. Here a
+    module that loads slowly keeps the loader busy. The listing of one reload and the
+    description are still to be done when the next reload brings other names."""
     folder = tmp_path / "modules"
     folder.mkdir()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ten thousand modules: what a start on demand costs, what the first call of one costs,
-and load over all of them with room for five hundred. FARCALL_DEMAND_SECONDS is how long
-each load lasts, ten minutes by default."""
+"""Ten thousand modules: the cost of a start on demand and of a module's first call, and
+load on all of them with memory for five hundred. FARCALL_DEMAND_SECONDS is the
+duration of each load; the default is ten minutes."""
 import os
 import random
 import threading
@@ -49,7 +49,8 @@ def test_first_calls(serve, many):
 
 
 class Load:
-    """Calls at a rate, by a few threads that take the next moment in turn."""
+    """Calls at a rate, made by a few threads; each takes the next point in time in
+    turn."""
 
     def __init__(self, server, many, rate, draw, threads=32):
         self.server, self.many, self.rate, self.draw = server, many, rate, draw

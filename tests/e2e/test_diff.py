@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`farcall diff` and `farcall test` of real modules: releases that others compiled, and
-files that differ in one thing."""
+"""`farcall diff` and `farcall test` with real modules: releases that others compiled,
+and files that differ in one thing."""
 import json
 import re
 import shutil
@@ -104,7 +104,7 @@ double _mlir_ciface_scale(double x) {
 
 @pytest.fixture
 def timed(tmp_path):
-    """A module whose call takes so many ns, or more."""
+    """A module whose call takes this many ns, or more."""
     def make(name, ns):
         folder = tmp_path / name
         folder.mkdir()
@@ -118,7 +118,8 @@ def timed(tmp_path):
 
 
 def test_times_are_of_the_old_file_and_of_the_new_one(farcall, calls, timed):
-    """One needs 50 ms, the other nothing. A machine may be slow, but never fast."""
+    """One file needs 50 ms, the other almost nothing. A machine may be slow, but never
+    too fast."""
     files = [timed("slow", 50_000_000), timed("quick", 0)]
     document = calls({"function": "scale", "args": [1.5]})
     for old, new, slow in (*files, 0), (*files[::-1], 1):
@@ -134,8 +135,8 @@ def test_times_are_of_the_old_file_and_of_the_new_one(farcall, calls, timed):
 
 
 def test_times_of_one_file_do_not_differ(farcall, timed, calls):
-    """They are measured in turn, so what else the machine does meets both. Each is warm: the
-    first call of a process costs several times as much."""
+    """The two are measured in turn, so other load on the machine affects both. Each is
+    called before: the first call of a process costs several times as much."""
     module = timed("same", 2_000_000)
     document = calls({"function": "scale", "args": [1.5]})
     for words in ([document], []):
@@ -145,7 +146,7 @@ def test_times_of_one_file_do_not_differ(farcall, timed, calls):
 
 
 def test_numbers_are_drawn(farcall, build):
-    """Zeros hide a factor."""
+    """With zeros as arguments, a changed factor would not be noticed."""
     old, new = build("old"), build("new", factor="5.0")
     done = farcall("diff", old, new)
     assert done.returncode == 1
@@ -156,7 +157,8 @@ def test_numbers_are_drawn(farcall, build):
 
 
 def test_integers_are_drawn_for_code_that_checks(farcall, build):
-    """Zeros hide a factor, and that one of the files checks is not enough."""
+    """Zeros would hide the changed factor. Random integers are used only if both files
+    check them."""
     for old, new in [(True, True), (True, False), (False, True)]:
         files = [build(f"{name}-{old}-{new}", [COUNT], factor=factor, checked=checked)
                  for name, factor, checked in [("old", "3.0", old), ("new", "5.0", new)]]
@@ -166,7 +168,7 @@ def test_integers_are_drawn_for_code_that_checks(farcall, build):
 
 @pytest.mark.parametrize("where", ["scalar", "tensor"])
 def test_no_index_is_drawn_for_code_that_does_not_check_it(farcall, tmp_path, where):
-    """The example has one row of 4 MB: what lies behind it is not mapped."""
+    """The example has one row of 4 MB. The memory after it is not mapped."""
     (tmp_path / "row.c").write_text("""
 typedef struct { float *allocated, *aligned; long long offset, sizes[2], strides[2]; } rows_t;
 typedef struct { long long *allocated, *aligned, offset, sizes[1], strides[1]; } list_t;
@@ -192,7 +194,8 @@ float _mlir_ciface_tensor(rows_t *rows, list_t *at) {
 
 
 def test_drawn_numbers_that_are_refused_are_not_told(farcall, build):
-    """`peek` takes numbers of two bits: its example is timed."""
+    """`peek` accepts numbers of two bits, so random ones are refused; its example is
+    timed."""
     strict = {"name": "peek", "symbol": "_mlir_ciface_peek", "cc": "ciface",
               "args": [{"type": "i1"}, {"type": "si2"}, {"type": "ui2"}, {"type": "si2"}],
               "results": [{"type": "i64"}]}
@@ -212,7 +215,8 @@ def test_a_function_that_refuses_what_is_made_up(farcall, calls, tmp_path):
 
 
 def test_a_first_example_has_its_own_tolerance(farcall, build):
-    """Its result differs by 1. Drawn numbers, which come behind it, have no tolerance."""
+    """The example's result differs by 1. The random arguments that follow it have no
+    tolerance."""
     example = {"function": "scale", "name": "one", "args": [100]}
     new = build("new", [SCALE], factor="3.01")
     for tolerance, named in ((0.5, True), (2, False)):
@@ -268,7 +272,7 @@ def test_a_file_is_tested(farcall, build, calls):
 
 
 def test_what_a_module_brings_is_tested(farcall, build):
-    """Its self_test, and those of its examples that have results."""
+    """A module's self_test is run, and those of its examples that have results."""
     good = {"function": "scale", "args": [1.5], "results": [4.5]}
     wrong = {"function": "divide", "name": "six", "args": [6, 3], "results": [3]}
     done = farcall("test", build("good", self_test=[good], examples=[

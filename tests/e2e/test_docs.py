@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of docs/ and of examples/: every command of theirs, with its output.
-console.py says what a command is; farcalld is started by the test. RUN_ELSEWHERE names
-the pages that others run. What the commands of docs/build.md name must be there, and so
-must files, folders and tests that any page names.
+"""The pages of docs/ and examples/: runs every command and compares its output.
+console.py defines what a command is; the test starts farcalld. RUN_ELSEWHERE lists
+pages that other tests run. Things that the commands of docs/build.md name must
+exist, and so must files, folders and tests that any page names.
 """
 import json
 import os
@@ -21,9 +21,10 @@ DOCS = ROOT / "docs"
 
 @pytest.fixture
 def follow(shell, tmp_path):
-    """Types the commands of a page in a folder that has the examples, and compares what
-    they print. `farcalld … &` or `farcall serve … &` starts a server on a port of its own, which the commands
-    find where the page says it listens; until then they find `first`."""
+    """Runs the commands of a page in a folder with the examples, and compares their
+    output. `farcalld … &` or `farcall serve … &` starts a server on a port of its
+    own; the page's address is replaced by the server's. Before that it is replaced
+    by `first`."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     servers = []
 
@@ -35,7 +36,7 @@ def follow(shell, tmp_path):
                   if each != "--listen=127.0.0.1:8000"),
                 program=(program, *words[:program == "farcall"]), cwd=tmp_path))
             shell.environment["FARCALL_SERVER"] = servers[-1].url
-            # tests/e2e/test_serve.py sees it printed.
+            # tests/e2e/test_serve.py tests that this line is printed.
             return "http://127.0.0.1:8000/" if program == "farcall" else ""
         if command == "kill %1":
             assert servers[-1].stop() == 0
@@ -56,7 +57,8 @@ def follow(shell, tmp_path):
     end_servers(servers)
 
 
-# How many commands each page has, so that the pattern of console.py still matches them.
+# The number of commands of each page, so that console.py's pattern cannot silently
+# match fewer.
 COUNTS = {"cli": 32, "clients": 10, "compile": 5, "http": 2, "iterate": 4,
           "operate": 32, "quickstart": 21, "scale": 4, "secure": 13, "state": 8, "tune": 7}
 
@@ -108,7 +110,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md")),
 
 
 def test_every_page_is_listed():
-    """On the first page and, for the site, in mkdocs.yml."""
+    """A page is listed on the first page and, for the site, in mkdocs.yml."""
     first, site = ((ROOT / each).read_text() for each in ["docs/index.md", "mkdocs.yml"])
     names = [page.name for page in DOCS.glob("*.md") if page.name != "index.md"]
     assert [name for name in names if f"({name})" not in first
@@ -116,7 +118,7 @@ def test_every_page_is_listed():
 
 
 def anchors(page):
-    """What GitHub makes of the headings of a page."""
+    """The anchors that GitHub makes of the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-")
             for each in headings}
@@ -135,8 +137,8 @@ def test_links_lead_somewhere(page):
 
 
 def test_places_to_change_are_there():
-    """Files that docs/changing.md names exist, and so do the names it gives after
-    "FILE:" in them."""
+    """The files that docs/changing.md names exist, and contain the names that it gives
+    after "FILE:"."""
     text = (DOCS / "changing.md").read_text()
     files = {each for each in re.findall(r"`([\w.-]+(?:/[\w.-]+)+)`", text)}
     assert len(files) > 40
@@ -148,8 +150,8 @@ def test_places_to_change_are_there():
             if not re.search(DEFINED.format(name), (ROOT / file).read_text(), re.M)] == []
 
 
-# A line that defines a name, and does not call it: it is not indented, or is a member's,
-# and ends no statement. Of C, of Python, JavaScript and CMake.
+# A line that defines a name and does not call it: it is not indented, or it is a
+# member's; and it does not end a statement. For C, Python, JavaScript and CMake.
 DEFINED = (r"^(?:[A-Za-z_][\w\s*]*[\s*])?{0}\b(?:\(|\[| =|=)(?![^\n]*\);$)"
            r"|^#define {0}\b|^(?:async )?(?:def|class|function|const) {0}\b|^\}} {0}\b"
            r"|^    def {0}\(|^(?:set\(|string\(CONCAT ){0}\b")
@@ -165,7 +167,8 @@ def test_every_folder_of_tests_is_told():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_table_is_cut(page):
-    """An empty line ends a table: rows that follow it without a head are shown as text."""
+    """An empty line ends a table. Rows after it have no head, so they would be shown as
+    text."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
     tables = re.findall(r"(?:^[ ]*\|.*\n)+", text, re.M)
     assert [each for each in tables
@@ -196,14 +199,14 @@ def test_examples(shell, tmp_path, examples, page):
 
 
 def unseen_blocks(page):
-    """The kinds of blocks of a page that no test looks into: all but console blocks,
+    """The kinds of code blocks on a page that no test reads: all but console blocks,
     sources and documents."""
     infos = re.findall(r"^```(.*)$", page.read_text(), re.M)[::2]
     return set(infos) - {"console", "mlir", "json", "c"}
 
 
 def test_compile_and_cli_pages(shell, tmp_path, server):
-    """The second goes on with what the first has compiled."""
+    """The second page uses what the first has compiled."""
     shell.environment["FARCALL_SERVER"] = server.url
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for name in ["compile", "cli"]:
@@ -241,7 +244,7 @@ BASES = [".", "core", "server", "include", "core/module/vm", "cli"]
 
 
 def is_there(name):
-    """True for a file, a folder or a pattern of them, and for the name of a test."""
+    """True for a file, a folder, a pattern of these, and the name of a test."""
     if any(next((ROOT / base).glob(name.rstrip("/")), None) for base in BASES):
         return True
     layer, _, test = name.rpartition("/")
@@ -264,8 +267,8 @@ def test_named_files_are_there(page):
 
 
 def test_security_names_tests():
-    """Each row of SECURITY.md says which tests show it, by their names; a row that has
-    none says that nothing stops the threat."""
+    """Each row of SECURITY.md names the tests that show it. A row without tests says
+    that nothing stops the threat."""
     listed = json.loads(subprocess.run(
         ["ctest", "--test-dir", BIN.parent, "--show-only=json-v1"], check=True,
         capture_output=True, timeout=60).stdout)

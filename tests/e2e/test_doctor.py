@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall doctor: what it says of files that are broken, of files that no compiler
-takes, and of those that are fit."""
+"""farcall doctor: what it says of broken files, of files that no compiler accepts, and
+of valid ones."""
 import json
 import subprocess
 
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import RELEASES, ROOT
 
-# Each: the thing that is named, the place, what the message says, the way out.
+# Each row: the file, the thing that is named, its place, the message, the remedy.
 UNFIT = [
     ("cut.onnx", "ONNX", "byte ", "in the middle of a field", "export it again"),
     ("no_graph.onnx", "graph", "", "nothing to call", "export the model again"),
@@ -114,7 +114,7 @@ def test_fit(farcall, files, row):
 
 
 def test_the_importer_is_asked(farcall, files, onnx_tools, tmp_path):
-    """Only an import says that it succeeds. Nobody says so where it was not tried."""
+    """Only an import shows that it succeeds. If it was not tried, nothing says so."""
     for name, fit in (("relu.onnx", True), ("ranks.onnx", False)):
         done = farcall("doctor", "--json", "--tools", onnx_tools, files / name)
         found = json.loads(done.stdout)
@@ -134,14 +134,15 @@ def test_memory_is_counted(farcall, files):
 
 
 def test_memory_is_shown(farcall, files):
-    """Of 2 x 4 x 300,000 weights, and 2 x 150 x 4 numbers of a call, of 4 bytes."""
+    """There are 2 x 4 x 300,000 weights, and 2 x 150 x 4 numbers in a call, of 4 bytes
+    each."""
     done = farcall("doctor", files / "heavy.onnx")
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("memory ")]
     assert line.startswith("memory weights 9.6 MB, a call's arguments and results 4.8 KB"), line
 
 
 def test_a_module_that_loads(farcall):
-    """It is named when it is no longer loaded."""
+    """The module's name is printed after the module is unloaded."""
     done = farcall("doctor", "--json", RELEASES / "scalars-3.13.0.vmfb")
     assert done.returncode == 0 and done.stderr == ""
     assert [each["thing"] for each in json.loads(done.stdout)["findings"]
@@ -151,7 +152,8 @@ def test_a_module_that_loads(farcall):
 
 
 def test_every_cut_of_a_model_is_looked_at(farcall, files, tmp_path):
-    """None may crash it; a cut between two fields may leave a model that is fit."""
+    """No prefix may crash it. A prefix that ends between two fields may be a valid
+    model."""
     for name in ("nested.onnx", "lapack.mlir"):
         whole = (files / name).read_bytes()
         for size in range(1, len(whole), 1 + len(whole) // 40):
@@ -161,7 +163,7 @@ def test_every_cut_of_a_model_is_looked_at(farcall, files, tmp_path):
 
 
 def field(number, data):
-    """A field of protobuf with bytes in it."""
+    """A protobuf field of bytes."""
     size, sizes = len(data), b""
     while size > 127:
         sizes, size = sizes + bytes([size & 127 | 128]), size >> 7
@@ -169,7 +171,7 @@ def field(number, data):
 
 
 def onnx(nodes):
-    """A model of IR version 9 and opset 18."""
+    """An ONNX model of IR version 9 and opset 18."""
     return b"\x08\x09" + field(8, b"\x10\x12") + field(7, nodes)
 
 
@@ -178,7 +180,8 @@ def operator(name):
 
 
 @pytest.mark.parametrize("name, content, limit", [
-    # Each place costs a search among the findings so far, of which 1000 differ.
+    # Each place costs a search in the findings so far, of which there are 1000
+    # different ones.
     ("unknown.onnx", lambda: onnx(b"".join(operator(f"U{i % 999}") for i in range(24000))),
      "findings in more than 20000 places"),
     ("operands.onnx", lambda: onnx(field(1, b"".join(

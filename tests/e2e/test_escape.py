@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules that reach for what is not theirs, in namespaces that are thrown away
-(escape_stage.py). Each KIND of tests/modules/escape is a module of its own. The table
-says what each gets with --sandbox=off, which of them basic stops, and that strict stops
-them all and has one line in the log of each call that it refused. What is not the module's
-is looked at from outside, too: who was reached, what was changed."""
+(escape_stage.py). Each KIND of tests/modules/escape is a module. The table says what
+each one gets with --sandbox=off, and which ones `basic` stops. `strict` must stop
+them all, and log one line for each call that it refused. Victims are also checked
+from outside: which were reached, and what was changed."""
 import contextlib
 import dataclasses
 import errno
@@ -32,20 +32,21 @@ OBJECTS = BIN.parent / "tests/modules/escape"
 STAGE = pathlib.Path(__file__).with_name("escape_stage.py")
 GOT, NOTHING = 0, -1
 EXEC = "exit(42)"  # a program ran in the place of the worker
-# This kernel, or its configuration, does not have what was tried.
+# The kernel, or its configuration, lacks what was tried.
 ABSENT = {errno.ENOSYS, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT, errno.EOPNOTSUPP}
 STOPPED = {errno.EPERM, errno.EACCES}
 UNFOUND = {NOTHING, *STOPPED}  # the dynamic linker does not say what stopped it
 BODY = 2718281828459045234  # remains.c looks for its digits
-# The next body, which is shorter, and what is put behind it overwrite the beginning.
+# The next body is shorter; it and the zeros after it overwrite only the beginning of
+# the old one.
 SMALL, LARGE = f"[{' ' * 256}{BODY}]", f"[{' ' * 256}{BODY}{' ' * (1 << 20)}]"
 
 
 @dataclasses.dataclass
 class Kind:
-    """A function of an object, the only one of a module. `root` and `user` say what it
-    gets where no sandbox stops it: GOT, or what forbids it, and `why`. `stopped` are the
-    errors of what stops it; GOT: nothing does."""
+    """A function of an object, the only one of its module. `root` and `user` say what
+    it gets without a sandbox: GOT, or the error that forbids it, and `why`.
+    `stopped` are the errors with which the sandbox stops it. GOT: nothing stops it."""
     source: str
     function: str
     tries: str
@@ -88,12 +89,12 @@ RUNS = {"basic": True, "root": EXEC, "user": EXEC}
 
 
 def needs(what, error=errno.EPERM):
-    """Only the superuser may."""
+    """Only the superuser is allowed to do this."""
     return {"user": error, "why": f"an ordinary user has no {what}"}
 
 
 def nobody(what, error=errno.EPERM):
-    """Nobody in a namespace may."""
+    """Nobody in a namespace is allowed to do this."""
     return {"root": error, "user": error, "why": what}
 
 
@@ -102,7 +103,7 @@ HIDES = {"user": STOPPED, "why": "the server hides from its user (PR_SET_DUMPABL
 APART = "a worker is a program of its own, which never had it"
 
 KINDS = [
-    # The files of others: to read them.
+    # Other people's files: reading them
     files("open_secret", "opens a file"),
     files("openat2_secret", "opens a file by openat2"),
     files("map_secret", "maps a file"),
@@ -123,7 +124,7 @@ KINDS = [
     files("watch_all", "is told of all events of a kind"),
     files("read_kernel_log", "opens the kernel's log",
           **nobody(NAMESPACE)),
-    # To change them, or to make new ones.
+    # Other people's files: changing them, or making new ones
     files("write_temporary", "writes a file in a folder of everybody"),
     files("write_beside", "writes a file beside the modules"),
     files("write_victim", "writes another's file"),
@@ -142,7 +143,7 @@ KINDS = [
     files("open_device", "opens a device"),
     files("open_terminal", "opens a new terminal"),
 
-    # Another process.
+    # Other processes
     *(kind for target, hides in [("neighbour", {}), ("server", HIDES), ("sibling", {})]
       for kind in [
           others("trace", "attaches a debugger", target, **hides),
@@ -176,7 +177,7 @@ KINDS = [
     others("enter_namespace", "enters another's network", "neighbour",
            **needs("CAP_SYS_ADMIN")),
 
-    # The network, and sockets.
+    # The network and sockets
     network("tcp", "connects by TCP"),
     network("tcp6", "connects by TCP over IPv6"),
     network("udp", "sends by UDP"),
@@ -192,7 +193,7 @@ KINDS = [
     network("kernel_crypto", "opens a socket to the kernel's ciphers"),
     network("ring", "has calls made where no filter sees them", basic=True),
 
-    # Programs, processes, powers.
+    # Programs, processes and privileges
     powers("run_program", "runs a program", **RUNS),
     powers("run_program_at", "runs a program by execveat", **RUNS),
     powers("run_from_memory", "runs a program that is no file", **RUNS),
@@ -252,7 +253,7 @@ KINDS = [
        powers("call_as_x32", "makes a call of x32 programs", basic=True)]
       if os.uname().machine == "x86_64" else []),
 
-    # New machine code, memory by a name, more than its share.
+    # New machine code, memory with a name, and more than a fair share
     memory("map_code", "maps memory that it can write and run"),
     memory("protect_code", "makes memory executable"),
     memory("protect_code_with_key", "makes memory executable by pkey_mprotect"),
@@ -277,7 +278,7 @@ KINDS = [
     memory("locked_memory", "locks 64 MiB of memory",
            **nobody("RLIMIT_MEMLOCK", {GOT, errno.ENOMEM, errno.EPERM})),
 
-    # What others left where it may look.
+    # What earlier calls left in memory
     remains("kept_argument", "keeps the argument of an earlier call",
             before=("take", SMALL), stopped=GOT, silent=True),
     remains("body_in_memory", "looks for the body of an earlier call",
@@ -296,10 +297,10 @@ KINDS = [
     remains("variable_file", "reads the file of its variables",
             **nobody(APART, {NOTHING, errno.EACCES})),
 
-    # While it is loaded.
+    # Attempts while the module is loaded
     *(Kind(source, function, "tries while it is loaded", phase="early", **more)
       for source, functions, more in [
-          # Landlock, which stops these, keeps no notes that the server could read.
+          # Landlock stops these, and leaves no notes that the server could read.
           ("files", ["open_secret", "key_file"], {"silent": True}),
           ("files", ["write_temporary", "write_beside"], {}),
           ("others", ["trace", "open_memory"], {"basic": True, **HIDES}),
@@ -312,7 +313,7 @@ KINDS = [
           ("remains", ["variable_file"],
            {"silent": True, **nobody(APART, {NOTHING, errno.EACCES})})]
       for function in functions),
-    # By a thread that was begun while it was loaded.
+    # Attempts by a thread that was started while the module was loaded
     *(Kind(source, function, "has an older thread try", phase="thread", **more)
       for source, functions, more in [
           ("files", ["open_secret", "write_temporary"], {}),
@@ -323,11 +324,11 @@ KINDS = [
 
 
 # ---------------------------------------------------------------------------
-# A server on the stage
+# A server in the namespaces
 
 
 class Staged(Server):
-    """A server in namespaces. Clients reach it by its Unix socket."""
+    """A server in namespaces. Clients reach it through its Unix socket."""
 
     def __init__(self, who, sandbox, folder, *options):
         self.who, self.sandbox, self.folder = who, sandbox, folder
@@ -358,7 +359,7 @@ class Staged(Server):
             connection.close()
 
     def target(self, name):
-        """The number that a process has on the stage."""
+        """The process id inside the namespaces."""
         if name == "neighbour":
             return 2
         if name == "server":
@@ -388,13 +389,14 @@ def outcome(reply):
 
 
 SOURCES = sorted({kind.source for kind in KINDS})
-# What a module gets under strict if it tries while it is loaded, when libraries are
-# found and mapped, and the worker has yet to lock its jail.
+# What a module gets under `strict` while it is loaded. At that time libraries must be
+# found and mapped, and the worker has not locked its jail yet.
 EARLY = {"look_at_secret": GOT, "map_code": GOT, "protect_code": GOT,
          "change_own_code": GOT, "code_in_stack": GOT, "filter_calls": GOT,
          "many_threads": {GOT, errno.EAGAIN},  # where they cannot be bounded
          "kept_argument": NOTHING,
-         # Of root: the archives may be somebody else's. Landlock says which are read.
+         # For root: the archives may belong to somebody else. Landlock decides which
+         # ones can be read.
          "read_any_file": {GOT, errno.EPERM},
          "file_of": {errno.ENOENT, *STOPPED}}  # the server has no such file
 
@@ -412,7 +414,7 @@ def put(folder, kind):
 
 
 def fill(folder, certificate, key):
-    """What the modules are, and what they reach for."""
+    """Writes the modules, and the files that they reach for."""
     modules = folder / "modules"
     modules.mkdir()
     for end in (".so", ".farcall.json"):
@@ -434,7 +436,7 @@ def fill(folder, certificate, key):
 
 
 def snapshot(folder):
-    """The files that a module could have changed, with all that can be changed."""
+    """All files that a module could have changed, with every changeable property."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.name not in ("reached", "ended"):
@@ -521,7 +523,7 @@ def hash_of(name):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_strict_holds_while_a_module_is_loaded(staged, source):
-    """A module that means harm need not wait until it is called."""
+    """A malicious module need not wait until it is called."""
     if staged.sandbox != "strict":
         return  # constructors of each kind alone are in KINDS
     wrong = {}
@@ -535,14 +537,14 @@ def test_strict_holds_while_a_module_is_loaded(staged, source):
 
 
 def stops(server, module=None):
-    """The calls that the log says were stopped, and whose."""
+    """The calls that the log reports as stopped, with the module of each."""
     records = [json.loads(line) for line in server.lines if line.startswith("{")]
     return [(each["module"], each["call"]) for each in records
             if each["msg"] == STOP and module in (None, each["module"])]
 
 
 def test_each_stop_is_logged_once(staged):
-    # All that early_remains tries is to open files, which Landlock alone refuses.
+    # early_remains only tries to open files, which Landlock refuses without a note.
     noted = {f"early_{source}" for source in SOURCES if source != "remains"}
     noted |= {kind.name for kind in KINDS if not kind.silent}
     if staged.sandbox != "strict":
@@ -554,7 +556,7 @@ def test_each_stop_is_logged_once(staged):
 
 
 def test_who_was_reached_and_what_was_changed(staged):
-    """As the victims see it."""
+    """Checks this from the victims' side."""
     def reached():
         return set((staged.folder / "reached").read_text().splitlines())
     changed = set(snapshot(staged.folder).items()) ^ set(staged.found.items())
@@ -571,7 +573,7 @@ def test_who_was_reached_and_what_was_changed(staged):
 
 
 def test_a_fresh_process_has_nothing_of_an_earlier_call(files_of_tls):
-    """Where nothing else stops a module from keeping it."""
+    """Nothing else stops a module from keeping the argument here."""
     kinds = [kind for kind in KINDS if kind.before]
     assert len(kinds) == 3
     with stage("root", "off", files_of_tls, "--fresh=call") as server:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET …/functions/{m}/{f}?iterate&input=…: a loop as a browser's EventSource asks for it.
-The oracle is the same loop by POST. A browser itself is in tests/browser."""
+"""GET …/functions/{m}/{f}?iterate&input=…: a loop as a browser's EventSource requests
+it. The oracle is the same loop by POST. tests/browser uses a real browser."""
 import json
 import subprocess
 import urllib.parse
@@ -45,14 +45,14 @@ def test_who_has_the_end_is_told_to_stop(server):
         assert reply.status == status, last
         assert bool(reply.body) == (status == 200)
         assert reply.headers["Cache-Control"] == "no-store"
-    # A POST is asked again by nobody.
+    # A POST is never repeated automatically.
     post = server.request("POST", PATH, json.dumps(DOCUMENT),
                           {"Accept": EVENTS, "Last-Event-ID": "end"})
     assert post.status == 200
 
 
 def test_the_error_of_a_step_ends_it_too(server):
-    """The second step counts down from 20!, which has no end: its deadline has one."""
+    """The second step counts down from 20!, which takes too long: its deadline ends it."""
     endless = {"args": [20], "repeat": {"times": 3, "feed": {"0": 0}}}
     reply = ask(server, endless, {**PAGE, "Farcall-Timeout-Ms": "300"})
     step, last = reply.body.decode().split("\n\n")[:-1]
@@ -81,7 +81,7 @@ def test_times_go_into_the_last_event(server):
     ("&input={}", "GET", {"Accept": "application/x-ndjson"}, 406, "not_acceptable"),
     ("&input={}", "HEAD", {}, 400, None),
     ("&input={}", "POST", {"Content-Length": "2"}, 400, "unknown_field"),
-    # What a page of another site can send: no Origin, or its own.
+    # What a page of another site can send: no Origin, or its own
     ("&input={}", "GET", {"Sec-Fetch-Site": "cross-site"}, 403, "origin_not_allowed"),
     ("&input={}", "GET", {"Sec-Fetch-Site": "same-site"}, 403, "origin_not_allowed"),
     ("&input={}", "GET", {"Sec-Fetch-Site": "none"}, 403, "origin_not_allowed"),
@@ -111,7 +111,7 @@ def test_a_get_with_a_body_is_no_loop(server):
 
 
 def test_it_is_a_call(serve, tmp_path):
-    """By the scopes of its token."""
+    """Its token needs the scope of a call."""
     tokens = tmp_path / "tokens"
     secrets = {}
     with open(tokens, "w", encoding="utf-8") as out:

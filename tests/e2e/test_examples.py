@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules of examples/iree as they lie in git, over HTTP against NumPy."""
+"""The modules of examples/iree as they are in git, over HTTP, compared with NumPy."""
 import json
 import re
 
@@ -38,7 +38,7 @@ def test_every_example_is_small_and_listed(server):
 
 
 def test_digits_are_as_good_as_the_training_said(server, heldout):
-    """The figure in the source is what train.py measured with NumPy."""
+    """The accuracy in the source is what train.py measured with NumPy."""
     images, labels = heldout
     stated = re.search(r"^// (\d+) of (\d+) images it never saw are read right",
                        (EXAMPLES / "iree/digits.mlir").read_text(), re.M)
@@ -65,7 +65,7 @@ def test_the_seven_is_a_seven(server):
 
 
 def mandelbrot(x, y, width):
-    """The same steps as the source, in the same precision."""
+    """The same steps as in the source, in the same precision."""
     f = np.float32
     step = f(width) / f(64)
     cx = f(x) + (np.arange(64, dtype=f) - f(31.5)) * step

@@ -20,7 +20,7 @@ def environment():
 
 def test_the_page(shell, tmp_path, environment):
     server = example_page.follow("jax", shell, tmp_path, environment)
-    # The points that the page has fitted, not the zeros of the printed command.
+    # Sends the points that the page has fitted, not the zeros of the printed command.
     sent = re.search(r'\{"kwargs":\{"x":\[ .*?\}\}', PAGE.read_text(), re.DOTALL)[0]
     x, y = (np.array(json.loads(sent)["kwargs"][name]) for name in "xy")
     coefficients, loss = server.results("fit/fit", [x.tolist(), y.tolist()])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/sklearn: every command of its page, in an environment of scikit-learn and IREE's
-compiler; then the answers for all flowers beside scikit-learn's own."""
+"""examples/sklearn: every command of its page, in an environment of scikit-learn and
+IREE's compiler. Then the answers for all flowers are compared with scikit-learn's."""
 import json
 import subprocess
 

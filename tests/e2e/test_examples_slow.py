@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The digit classifier, trained again by the command that trained it, in a copy
-of the tree."""
+"""Trains the digit classifier again in a copy of the tree, with the command that
+trained it."""
 import os
 import re
 import shutil
@@ -32,7 +32,7 @@ def test_training_again_gives_as_good_a_module(tmp_path):
     done = subprocess.run([tmp_path / "examples/build", "--train"], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, done.stdout
-    # Rounding differs between processors, and so may a weight or an image.
+    # Rounding differs between processors, so a weight or an image's result may differ.
     assert abs(figure(tmp_path) - figure(ROOT)) <= 3
     images, labels = (np.load(tmp_path / "examples/digits" / name)
                       for name in ("heldout-images.npy", "heldout-labels.npy"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/torch: the commands of its page, with the PyTorch that there is: that of the
-Python that FARCALL_TORCH names, or of the system's (Debian's python3-torch). Then points
-that were not shown before, beside PyTorch's own answers."""
+"""examples/torch: the commands of its page, with an installed PyTorch: that of the
+Python in FARCALL_TORCH, or the system's (Debian's python3-torch). Then the answers
+for points that were not in the training are compared with PyTorch's own."""
 import json
 import os
 import shlex
@@ -24,7 +24,7 @@ PYTHON = os.environ.get("FARCALL_TORCH", "/usr/bin/python3")
 
 @pytest.fixture
 def environment(tmp_path):
-    """The page's `env`: a Python with PyTorch, and the compiler's programs."""
+    """Makes the page's `env`: a Python with PyTorch, and the compiler's programs."""
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
         pytest.skip("SKIPPED: no PyTorch: apt install python3-torch, or FARCALL_TORCH")
     compiler = os.environ.get("FARCALL_ONNX")
@@ -52,10 +52,10 @@ def test_the_page(shell, tmp_path, environment):
             command = command.replace("localhost:8000", server.url.removeprefix("http://"))
         if command.startswith("env/bin/python "):
             command += " 2>/dev/null"
-        # Of an old PyTorch the opset is lifted, which a note says.
+        # If PyTorch is old, the opset is lifted, and a note says so.
         got = "".join(line for line in shell(command).splitlines(keepends=True)
                       if not line.startswith("farcall: note: "))
-        # The exporters of new versions say a lot on standard output, too.
+        # New versions of the exporter also print much to standard output.
         if command.startswith("env/bin/python "):
             got = got.splitlines()[-1]
         assert matches(wanted, got), f"{PAGE.name}:{number}: prints\n{got}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call through every form it may have: each gives the same bits. Forms and
-models are tables; what each form is, is in docs/http.md, docs/oip.md and docs/grpc.md."""
+"""One call in every form that it may have: each form gives the same bits. Forms and
+models are tables. The forms are described in docs/http.md, docs/oip.md and
+docs/grpc.md."""
 import base64
 import contextlib
 import gzip
@@ -27,7 +28,7 @@ SAFE = {"|b1": "BOOL", "|u1": "U8", "|i1": "I8", "<u2": "U16", "<i2": "I16", "<u
 
 
 class Model:
-    """A function, arrays for it, and what its outputs are."""
+    """A function, arrays for it, and its outputs."""
 
     def __init__(self, name, document):
         self.name = name
@@ -218,13 +219,13 @@ FACES = {
 }
 
 
-# Those of FARCALL_CLIENTS, if that is set, of a farcalld that has HTTP/2.
+# These need FARCALL_CLIENTS, and a farcalld with HTTP/2.
 GRPC_FACES = ["gRPC raw", "gRPC fields", "gRPC raw, gzip", "TF over gRPC", "TF over gRPC, fields"]
 
 
 @contextlib.contextmanager
 def grpc_faces(server):
-    """The faces of gRPC, by one program for all calls."""
+    """The forms of gRPC, all called by one program."""
     folder = os.environ.get("FARCALL_CLIENTS")
     if not (folder and HTTP2):
         yield {}
@@ -235,7 +236,7 @@ def grpc_faces(server):
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         def face_of(face):
             def ask(_, model):
-                # Half precision has no field.
+                # The fields of a message have none for half precision.
                 if face == "gRPC fields" and "FP16" in model.datatypes.values():
                     return None
                 inputs = [(name, model.datatypes[name], value.shape,
@@ -258,8 +259,8 @@ def models(serve):
     for name in server.get("/v2/models").json["models"]:
         document = server.get(f"/v2/models/{name}").json
         parts = document["inputs"] + document["outputs"]
-        # As often as an argument says, products that overflow to NaN, an argument that is
-        # a place: not any number will do.
+        # Skipped: the argument is a number of repetitions, products overflow to NaN, or
+        # the argument is an index. Random numbers would not do.
         if name.endswith((".repeat", ".fixed", ".both", "roles.put")):
             continue
         if document["inputs"] and all(each["datatype"] in TYPES for each in parts):
@@ -346,7 +347,7 @@ def test_bad_bodies_are_refused(serve):
     second = good.rindex(b"PK\x01\x02") + 42  # its place; now that of the first
     refused(server, good[:second] + bytes(4) + good[second + 4:], 400, "binary_framing",
             "share bytes", **npz)
-    # Each array is below --max-body, and compresses no better than data may.
+    # Each array is smaller than --max-body, and compresses no better than data may.
     half = numpy.tile(RANDOM.standard_normal(64).astype("<f4"), 20000)
     file = io.BytesIO()
     numpy.savez_compressed(file, half, half)
@@ -377,7 +378,7 @@ def lists_of(arrays):
 
 
 def raw_body(arrays):
-    """The document and the bytes of an OIP request, and how long the first is."""
+    """The document and the bytes of an OIP request, and the document's length."""
     datatypes = {numpy_type: name for name, numpy_type in TYPES.items()}
     head = json.dumps({"inputs": [
         {"name": name, "shape": value.shape, "datatype": datatypes[value.dtype.str],
@@ -423,7 +424,7 @@ MISTAKES = {  # function, arguments, the code, and the forms that cannot make th
 
 
 def refused_alike(reply, form, status, codes):
-    """An error of that status, of one of the codes, in the words of each client."""
+    """The error has this status and one of these codes, in the words for each client."""
     found = reply.json
     assert reply.status == found["status"] == status, (form, found)
     assert found["code"] in codes, (form, found)

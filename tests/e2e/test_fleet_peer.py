@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """HAProxy over one Triton and two farcalld that serve the same model, while every kind
-of client calls it: Triton is drained and one farcalld is replaced, and nobody notices."""
+of client calls it. Triton is drained and one farcalld is replaced, and no client
+notices."""
 import os
 import pathlib
 import shutil
@@ -74,7 +75,7 @@ while os.getppid() == {parent} and not os.path.exists({stop!r}):
 
 
 class Proxy:
-    """HAProxy over servers by name, whose state its own socket changes."""
+    """HAProxy over named servers, whose states are changed through its socket."""
 
     def __init__(self, work, servers):
         program = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
@@ -121,7 +122,7 @@ listen models
             return b"".join(iter(lambda: asked.recv(65536), b"")).decode()
 
     def numbers(self):
-        """Of each server: its row of `show stat`."""
+        """The row of `show stat` for each server."""
         lines = self.ask("show stat").lstrip("# ").splitlines()
         names = lines[0].split(",")
         rows = [dict(zip(names, line.split(","))) for line in lines[1:] if line]
@@ -134,7 +135,8 @@ listen models
             time.sleep(0.05)
 
     def drain(self, name):
-        """Nothing new is sent there, and what was sent has been answered."""
+        """Sends nothing new to the server, and waits until everything sent before is
+        answered."""
         self.ask(f"set server models/{name} state drain")
         self.until(lambda rows: rows[name]["scur"] == "0")
 
@@ -144,7 +146,7 @@ listen models
 
 
 class Clients:
-    """One process of each kind, each calling until `end`."""
+    """One process for each kind of client; each makes calls until `end`."""
 
     def __init__(self, python, proxy, work):
         self.stop, self.files, self.started = work / "stop", [], []
@@ -158,11 +160,13 @@ class Clients:
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
 
     def counts(self):
-        """Good answers of each so far; a file that is being written counts as none."""
+        """The number of good answers of each so far. A file that is just being written
+        counts as 0."""
         return [int(each.read_text() or 0) if each.exists() else 0 for each in self.files]
 
     def go_on(self, proxy, names, count=20):
-        """From now on each client has so many answers, and each server gives some."""
+        """Waits until each client has this many more answers, and each server has given
+        some."""
         answers, before = self.counts(), proxy.numbers()
 
         def all_have():
@@ -172,7 +176,7 @@ class Clients:
             int(rows[name]["stot"]) >= int(before[name]["stot"]) + count for name in names))
 
     def end(self):
-        """What each said of a failure, by its kind."""
+        """Ends the clients. Returns what failed, by kind of client."""
         self.stop.touch()
         told = [each.communicate(timeout=120)[1] for each in self.started]
         return [(kind, wrong) for kind, each, wrong in zip(KINDS, self.started, told)

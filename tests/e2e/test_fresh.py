@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--fresh=call: each call has a process of its own, which was started before it."""
+"""--fresh=call: each call gets a process of its own, which was started before the call
+came."""
 import json
 import threading
 
@@ -50,7 +51,7 @@ def test_the_next_process_is_ready_while_a_call_runs(serve, tmp_path):
              for each in range(5)]
     for each in calls:
         each.start()
-    # No more than two run, and for each of the next two a process waits.
+    # At most two calls run, and a process is ready for each of the next two.
     wait_until(lambda: states(server) == ["busy", "busy", "idle", "idle"])
     host = server.get("/api/v1/modules/gated").json["host"]
     wait_until(lambda: server.get("/api/v1/modules/gated").json["host"]["waiting"] == 3)
@@ -66,7 +67,7 @@ def test_the_next_process_is_ready_while_a_call_runs(serve, tmp_path):
 
 
 def test_bytecode_too(serve):
-    """It runs in processes, whatever --isolation says."""
+    """With --fresh=call bytecode runs in processes, whatever --isolation says."""
     server = serve("--fresh=call", "--isolation=thread", "--workers=1", MODULE)
     for _ in range(3):
         assert server.results("scalars-3.13.0/fact", [5]) == [120]
@@ -93,7 +94,7 @@ def test_one_module_alone(serve, tmp_path):
 
 
 def test_large_bodies_and_answers(serve, modules):
-    """Elsewhere they lie in files, which the module's next processes are given too."""
+    """In processes, large ones are in files, which the module's next processes get, too."""
     server = serve("--fresh=call", "--isolation=process", "--workers=1",
                    modules / "corpus" / "tensor.so")
     for each in range(3):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gRPC by clients that are not ours: grpc_calls.py and grpc_tf_calls.py have the calls.
-And heads that these clients do not send."""
+"""gRPC by clients that are not ours (their calls are in grpc_calls.py and
+grpc_tf_calls.py), and heads that these clients do not send."""
 import base64
 import gzip
 import hashlib
@@ -76,7 +76,7 @@ def test_reflection(calls, serve):
 def models_of(server):
     models = [each["name"] for each in server.request(
         "POST", "/v2/repository/index", "").json
-        # Values say how large their results are.
+        # The arguments of these functions determine the size of their results.
         if not each["name"].endswith((".repeat", ".fixed", ".both", "roles.put"))]
     assert len(models) > 20
     return models
@@ -147,7 +147,8 @@ def test_tokens_of_acts(calls, serve, tmp_path):
 
 
 def test_lists_of_many_models(calls, serve, tmp_path):
-    """One message, though it is written in many turns and is longer than one part."""
+    """The list is one message, although it is written in many turns and is longer than
+    one part."""
     sidecar = SIMPLE.with_suffix(".farcall.json").read_text()
     for number in range(700):
         name = f"m{number}" + 100 * "x"
@@ -240,8 +241,8 @@ def field(number, data):
 
 
 def ask(server, path, body, *more):
-    """The fields of the answer, in front of its body and behind. Of a body that does not
-    fit the first window no more is sent."""
+    """The fields of the answer before and after its body. Sends no more of the body
+    than fits into the first window."""
     with Connection(server) as connection:
         inflater = Inflater()
         sent = frame(HEADERS, END_HEADERS, 1, fields("POST", path, *more))
@@ -258,7 +259,7 @@ def test_heads(serve):
     server = serve(SIMPLE)
     body = framed(field(1, b"simple"))
     rows = [
-        # Not gRPC: an answer of HTTP.
+        # Not gRPC, so the answer is one of HTTP
         ((), body, {"status": 415, "content-type": "application/problem+json"}),
         ((("content-type", "application/grpcx"),), body, {"status": 415}),
         (GRPC, body, {"status": 200, "grpc-status": "3",
@@ -272,7 +273,7 @@ def test_heads(serve):
          {"farcall-error-code": "http_syntax"}),
         ((*GRPC, ("grpc-timeout", "99999999H")), body,
          {"farcall-error-code": "missing_argument"}),
-        # Frames that do not fit the message.
+        # Frames whose size is not the message's
         (GRPC, body[:-1], {"grpc-status": "3", "farcall-error-code": "binary_framing"}),
         (GRPC, body[:3], {"farcall-error-code": "binary_framing"}),
         (GRPC, b"", {"farcall-error-code": "binary_framing"}),
@@ -286,7 +287,7 @@ def test_heads(serve):
          {"farcall-error-code": "module_not_found"}),
         (GRPC, framed(b"\x0a\x81\x04" + 513 * b"a"),
          {"farcall-error-code": "module_not_found"}),
-        # Names that do not stand in front.
+        # Names that do not come first in the message
         (GRPC, framed(b"\x0a\x80\x80\x04" + 65536 * b"a"),
          {"farcall-error-code": "binary_framing"}),
         ((*GRPC, ("content-length", "15")), b"\x00\xff\xff\xff\xff" + field(1, b"simple") +
@@ -307,7 +308,7 @@ REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 
 
 def test_what_cannot_be_asked_of_reflection(serve):
-    """An error is the answer to its message, and the next one is answered."""
+    """The answer to a bad message is an error, and the next message is answered."""
     server = serve(SIMPLE)
     good = framed(field(7, b"*"))
     for sent, words, code, says in (
@@ -371,7 +372,8 @@ def messages(data):
 
 
 def test_a_message_may_come_in_any_pieces(serve):
-    """Cut at every place, the names of the model among them; and byte by byte."""
+    """The body is cut at every place, also inside the names of the model; and it is
+    sent byte by byte."""
     server = serve(SIMPLE)
     body = simple()
     pieces = [(body[:at], body[at:]) for at in range(len(body))]
@@ -410,7 +412,8 @@ def test_messages_of_a_stream_may_come_in_any_pieces(serve):
 
 
 def test_methods_that_are_not_there(serve):
-    """The answer is one frame, whose status is 200; clients without gRPC get a page's."""
+    """The answer is one frame with status 200. Clients without gRPC get the answer of a
+    page."""
     server = serve(SIMPLE)
     with Connection(server) as connection:
         for number, path in enumerate(("/inference.GRPCInferenceService/ModelTrain",
@@ -453,7 +456,8 @@ def test_streams_that_end_within_a_message(serve):
 @pytest.mark.parametrize("path", (INFER, STREAM))
 @pytest.mark.parametrize("size", (5, 14, 100))
 def test_a_message_that_does_not_come(serve, path, size):
-    """It is not waited for, be it that its names are not there or the rest."""
+    """The server does not wait longer for the rest of a message, whether its names have
+    come or not."""
     server = serve("--body-timeout=100ms", SIMPLE)
     with Connection(server) as connection:
         inflater = Inflater()
@@ -472,7 +476,8 @@ def succeeded(server):
 
 
 def test_a_client_that_takes_no_answers_is_held_up(serve):
-    """Of its messages 32 are calls at a time; the others wait in its window."""
+    """Of the client's messages, 32 run as calls at a time. The others wait in its
+    window."""
     server = serve(SIMPLE)
     names = [b"%03d" % each for each in range(200)]
     with Connection(server, setting(4, 0)) as connection:
@@ -490,7 +495,7 @@ def test_a_client_that_takes_no_answers_is_held_up(serve):
 
 
 def test_names_that_stand_too_far_behind(serve):
-    """They are not looked for further because all of a message is there."""
+    """Even when the whole message has come, names beyond the limit are not looked for."""
     server = serve(SIMPLE)
     wide = framed(field(1, b"simple") + b"\x3a\x80\x80\x10" + bytes(2**18))
     late = framed(b"\x0a\x80\xf1\x04" + 80_000 * b"a" + field(3, b"late"))
@@ -513,7 +518,7 @@ def test_names_that_stand_too_far_behind(serve):
 
 
 def test_names_that_stand_there_twice(serve):
-    """The first one too many is refused, whatever comes behind it."""
+    """The first surplus name is refused, whatever follows it."""
     server = serve(SIMPLE)
     for names in (30_000 * field(1, b""), field(2, b"1") + field(1, b"simple"),
                   field(1, b"simple") + 2 * field(2, b"1")):
@@ -524,7 +529,8 @@ def test_names_that_stand_there_twice(serve):
 
 
 def test_little_of_a_compressed_message_is_looked_at(serve):
-    """A hundred bytes of it can stand for 64 KiB, which the loop would unpack and read."""
+    """A hundred compressed bytes can stand for 64 KiB, which the loop would have to
+    inflate and read."""
     server = serve(SIMPLE)
     packed = ("grpc-encoding", "gzip")
     for name, said in ((4000, "no model has a name of 4000 bytes"),
@@ -539,7 +545,7 @@ def test_little_of_a_compressed_message_is_looked_at(serve):
 
 
 def test_a_stream_of_an_old_connection_ends_with_the_server():
-    """Its client was told to leave before, and stayed."""
+    """The client was told earlier to leave, but stayed."""
     running = Server("--connection-age=100ms", "--drain=10m", SIMPLE)
     with Connection(running) as connection:
         inflater = Inflater()
@@ -560,7 +566,7 @@ SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
 
 @pytest.fixture
 def changing(serve, tmp_path):
-    """A server, and what makes it ready or not."""
+    """A server, and functions that make it ready or not."""
     shutil.copy(SIMPLE, tmp_path)
     shutil.copy(SIMPLE.with_suffix(".farcall.json"), tmp_path)
     server = serve("--ready=all", "--admin=loopback", tmp_path)
@@ -596,7 +602,8 @@ def test_a_watcher_that_does_not_read_is_told_what_holds(changing):
 
 
 def test_a_watcher_is_told_when_readiness_is_asked_otherwise(serve, tmp_path):
-    """--ready holds anew after SIGHUP, though no module has changed: there is none."""
+    """After SIGHUP --ready is applied again, although no module has changed: there is
+    none."""
     config, folder = tmp_path / "farcalld.conf", tmp_path / "folder"
     folder.mkdir()
     config.write_text('{"ready": "any"}')

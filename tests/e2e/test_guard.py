@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code whose dims do not agree reads past its arguments: guarded, that
-is a crash of the worker or a refusal, never an answer made of other bytes. A good
+"""Machine code whose dims do not agree reads past its arguments. With a guard that is a
+crash of the worker or a refusal, but never an answer made of other bytes. A good
 call beside it stays right."""
 import pytest
 
@@ -33,8 +33,8 @@ def full(rows, columns, value=1.0):
     return [[value] * columns] * rows
 
 
-# function, arguments, answer. None: the function reads past an argument. Such a call
-# ends in a crash or, where less than 64 bytes are missing, may be refused.
+# Function, arguments, answer. None: the function reads past an argument. Such a call
+# crashes or, if less than 64 bytes are missing, may be refused.
 CASES = [
     ("product", full(2, 3), full(4, 5), full(2, 5, 3.0)),
     ("product", full(64, 300), full(16, 64), None),
@@ -54,7 +54,7 @@ def test_dims_that_disagree_show_nobody_elses_bytes(serve, module, guard):
     server = serve(module, f"--guard={guard}", "--isolation=process", "--crash-limit=0")
     name = module.stem
     for function, a, b, answer in CASES:
-        # Leaves bytes in memory that an unguarded call finds again.
+        # Leaves bytes in memory that an unguarded call would find.
         secret = server.results(f"{name}/add", [full(50, 3, SECRET)] * 2)
         assert secret == [full(50, 3, 2 * SECRET)]
         reply = server.call(f"{name}/{function}", [a, b])
@@ -68,7 +68,8 @@ def test_dims_that_disagree_show_nobody_elses_bytes(serve, module, guard):
 
 
 def test_without_a_guard_they_do(serve, module):
-    """Unguarded calls do find bytes of others: the other tests do not pass in vain."""
+    """Without a guard, calls do find other calls' bytes. So the other tests would
+    notice it."""
     server = serve(module, "--guard=off", "--isolation=process", "--crash-limit=0")
     seen = False
     for _ in range(20):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that crash, hang, leave and reach for what is not theirs: each gets
-the answer it is promised, the next call of it works, and a module called all
-the while beside them has no error at all."""
+"""Modules that crash, hang, exit and reach for what is not theirs. Each call gets the
+promised answer, the module's next call works, and a module that is called all the
+time beside them has no error at all."""
 import dataclasses
 import http.client
 import itertools
@@ -20,7 +20,8 @@ from processes import children_of
 from reloading import steady
 
 OBJECTS = BIN.parent / "tests/modules/hostile"
-# What the server itself withstands. In the jail most of these modules reach nothing.
+# Tests what the server itself withstands: in the strict jail most of these modules
+# reach nothing.
 BASIC = "--sandbox=basic"
 CRASHED, DEADLINE = (502, "worker_crashed"), (504, "deadline_exceeded")
 FINE = (200, None)
@@ -30,7 +31,7 @@ QUARANTINED = (503, "module_quarantined")
 
 @dataclasses.dataclass
 class Kind:
-    """A function of an object, called as the only one of a module of its name."""
+    """A function of an object, which is the only function of a module with its name."""
     name: str
     source: str
     promised: tuple             # status and code, or several of those
@@ -71,7 +72,7 @@ def loaded(name, **more):
 
 
 KINDS = [
-    # Faults of the processor, aborts, signals.
+    # Faults of the processor, aborts, signals
     faults("null_read", "SIGSEGV"),
     faults("null_write", "SIGSEGV"),
     faults("wild_write", "SIGSEGV"),
@@ -94,7 +95,7 @@ KINDS = [
     faults("send_sys", "SIGSYS"),
     slow("send_stop", "faults"),
 
-    # Ends its process, does not return, leaves a thread or a process behind.
+    # Ends its process, does not return, or leaves a thread or process behind
     Kind("exit_0", "leave", CRASHED, r"exit\(0\)", libc=True),
     Kind("exit_7", "leave", CRASHED, r"exit\(7\)", libc=True),
     Kind("exit_at_once", "leave", CRASHED, r"exit\(0\)"),
@@ -120,17 +121,18 @@ KINDS = [
     fine("trace_parent", "leave", result=-1),
     fine("forget_parent", "leave"),
 
-    # Reaches for the region and the descriptors.
+    # Reaches for the region and the descriptors
     Kind("ring_zeros", "reach", CRASHED),
     Kind("ring_ones", "reach", CRASHED),
     Kind("ring_letters", "reach", CRASHED),
     Kind("ring_numbers", "reach", CRASHED),
-    # A thread that writes later races with the call: the result may even be an
-    # answer, of this module and no other.
+    # A thread that writes later races with the call. So there may even be an answer,
+    # but only of this module.
     Kind("ring_numbers_later", "reach", (CRASHED, FINE), later=True),
     Kind("ring_taken", "reach", CRASHED, "took more of the memory"),
     fine("ring_taken_later", "reach", result=0, later=True),
-    # May still answer: its thread may come before or after the end of the call.
+    # There may still be an answer: the thread may run before or after the end of the
+    # call.
     Kind("ring_cancelled_later", "reach", (CRASHED, FINE), later=True),
     Kind("ring_late_later", "reach", (CRASHED, FINE), later=True),
     Kind("ring_unmapped", "reach", CRASHED, "SIGSEGV"),
@@ -143,7 +145,7 @@ KINDS = [
     fine("bell_drained", "reach", result=0),
     fine("bell_rung", "reach", result=0, later=True),
 
-    # Changes what the whole process has, takes all there is, talks too much.
+    # Changes settings of the whole process, takes all there is, or prints too much
     fine("rounding", "habits", result=0),
     fine("traps", "habits"),
     fine("denormals", "habits", result=1),
@@ -171,13 +173,14 @@ KINDS = [
     fine("print_as_us", "habits", result=1),
     faults("print_last_words", "SIGABRT", source="habits"),
 
-    # While it is loaded, and when it is left.
+    # While the module is loaded, or unloaded
     unloaded("before_fault", "SIGSEGV"),
     unloaded("before_hang"),
     unloaded("before_leave", r"exit\(0\)", libc=True),
     unloaded("before_give_up", "SIGABRT"),
     unloaded("before_stop"),
-    # It closes all its descriptors, so nobody hears when it has loaded.
+    # The module closes all its descriptors, so the server never hears that it has
+    # loaded.
     Kind("before_close_all", "before_close_all", (UNLOADED, QUARANTINED),
          function="fine"),
     loaded("before_talk"),
@@ -200,7 +203,7 @@ SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
 
 
 class Beside:
-    """Calls `add` on one connection all the while, and counts what is wrong."""
+    """Calls `add` on one connection all the time, and counts wrong answers."""
 
     def __init__(self, server):
         self.server = server
@@ -239,7 +242,7 @@ class Beside:
 
 
 def children(pid):
-    """The processes below this one, zombies too."""
+    """All descendants of this process, zombies included."""
     found, rest = [], [pid]
     while rest:
         try:
@@ -252,12 +255,12 @@ def children(pid):
 
 
 def exists(pid):
-    """True while the process is there, be it as a zombie."""
+    """True while the process exists, even as a zombie."""
     return os.path.exists(f"/proc/{pid}")
 
 
 def until(condition, seconds=60):
-    """Polls, because only its parent is told of a process's end."""
+    """Polls: only the parent of a process is told of its end."""
     end = time.monotonic() + seconds
     while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -265,7 +268,7 @@ def until(condition, seconds=60):
 
 
 def counts(pid):
-    """Descriptors, and processes below this one."""
+    """The numbers of descriptors and of descendants."""
     return count_files(pid), len(children(pid))
 
 
@@ -277,7 +280,8 @@ NUMBERS = itertools.count(1)
 
 
 def call(server, module, function, argument, timeout_ms=None):
-    """Each call has another body, for one that has crashed its module is refused."""
+    """Each call has a different body, because a body that has crashed its module is
+    refused."""
     headers = {"Farcall-Timeout-Ms": str(timeout_ms)} if timeout_ms else {}
     return server.request("POST", f"/api/v1/functions/{module}/{function}",
                           f"[{argument}{' ' * next(NUMBERS)}]", headers)
@@ -285,7 +289,7 @@ def call(server, module, function, argument, timeout_ms=None):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A directory with a module per kind, and `add`."""
+    """A directory with a module of each kind, and `add`."""
     folder = tmp_path_factory.mktemp("hostile")
 
     def put(name, source, functions):
@@ -300,7 +304,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def running(folder):
-    """One server of all these modules, with calls of `add` beside the tests."""
+    """One server of all these modules. During the tests `add` is called all the time."""
     server = Server("--isolation=process", BASIC, "--worker-memory=1GiB", folder)
     server.beside = Beside(server)
     server.descendants = set()
@@ -310,7 +314,7 @@ def running(folder):
 
 
 def attack(server, kind):
-    """Makes the call and judges its answer and the next one."""
+    """Makes the call, and checks its answer and the next call's."""
     if SANITIZED and kind.libc:
         pytest.skip("the sanitizer answers for malloc, exit and the stack")
     begin = time.monotonic()
@@ -332,7 +336,7 @@ def attack(server, kind):
 def works(server, kind):
     reply = call(server, kind.name, "fine", 41, 60000)
     good = (reply.status, reply.body) == (200, b'{"results":[42]}')
-    # Only kinds with `later` may end the next call as well.
+    # Only kinds with `later` may also end the next call.
     assert good or kind.later, reply.body
     return good
 
@@ -354,7 +358,7 @@ def test_and_again(running, kind):
 
 
 def test_nothing_is_left(running):
-    """After all attacks: descriptors, processes and memory as they were."""
+    """After all attacks, descriptors, processes and memory are as before."""
     pid = running.process.pid
     before = running.before
     until(lambda: all(now <= then for now, then in zip(counts(pid), before)))
@@ -365,7 +369,7 @@ def test_nothing_is_left(running):
 
 
 def test_their_words_are_only_words(running):
-    """What modules print is logged: cut, escaped and only so many lines."""
+    """What modules print is logged: cut, escaped, and only a limited number of lines."""
     text = "".join(running.lines)
     assert "last words" in text
     assert not re.search(r"[^\n -~]", text)
@@ -403,7 +407,7 @@ def test_it_ends(running):
 
 
 def test_nobody_takes_memory_while_idle(serve, folder):
-    """A thread that was left behind touches all of the region."""
+    """A thread that stayed after its call touches the whole region."""
     server = serve("--isolation=process", BASIC, "--workers=1",
                    folder / "ring_taken_later.so")
     first = set(children(server.process.pid))
@@ -416,7 +420,8 @@ def test_nobody_takes_memory_while_idle(serve, folder):
 
 @pytest.mark.parametrize("name", ["ring_cancelled_later", "ring_late_later"])
 def test_who_ends_its_own_calls_is_replaced(serve, folder, name):
-    """The server has not cancelled them, and their deadline is far away."""
+    """The module ends calls that the server has not cancelled and whose deadline is far
+    away."""
     server = serve("--isolation=process", BASIC, "--workers=1", "--crash-limit=0",
                    folder / f"{name}.so")
     crashes = 0
@@ -433,9 +438,10 @@ def test_who_ends_its_own_calls_is_replaced(serve, folder, name):
 
 
 def test_who_rings_for_nothing_is_replaced(serve, folder):
-    """Its thread would keep the server's loop busy for ever."""
+    """The ringing thread would keep the server's loop busy for ever."""
     server = serve("--isolation=process", BASIC, "--workers=1", folder / "bell_rung.so")
-    # What the kernel has for jails is tried in children, too, for a moment.
+    # There may also be children for a moment in which the server tries the kernel's
+    # jails.
     (ringing,) = until(lambda: len(children(server.process.pid)) == 1 and
                        children(server.process.pid))
     assert call(server, "bell_rung", "bell_rung", 0).status == 200
@@ -446,7 +452,8 @@ def test_who_rings_for_nothing_is_replaced(serve, folder):
 
 
 def serve_files(serve, tmp_path, name):
-    """A server of module `name`, which has functions `name`, `fine`, and `large`."""
+    """A server of the module `name`, which has the functions `name`, `fine` and
+    `large`."""
     shutil.copy(OBJECTS / "files.so", tmp_path / f"{name}.so")
     functions = json.loads(sidecar([(name, ["i32"]), ("fine", ["i32"]),
                                     ("large", ["i32"]), ("large_filled", ["i32"])]))
@@ -458,7 +465,7 @@ def serve_files(serve, tmp_path, name):
 
 
 def call_largely(server, module, function, argument):
-    """With a body of 1 MiB, which a process is given in a file."""
+    """The body has 1 MiB, so a process gets it in a file."""
     return server.request("POST", f"/api/v1/functions/{module}/{function}",
                           f"[{argument}{' ' * ((1 << 20) + next(NUMBERS))}]", {})
 
@@ -470,16 +477,16 @@ SPOILED = (400, "json_syntax")
 @pytest.mark.parametrize("name", ["inbox_flooded", "inbox_shut", "inbox_closed",
                                   "files_spoiled"])
 def test_files_of_calls_are_the_modules_own_loss(serve, tmp_path, name):
-    """What a module does to the files of calls costs that module's calls at most, and
-    the server nothing."""
+    """Whatever a module does to the files of calls, it harms only that module's calls,
+    not the server."""
     server = serve_files(serve, tmp_path, name)
     numbers = list(range(7, 1000007))
     for function, argument, result in [("fine", 41, 42), ("large", 7, numbers)] * 3:
         reply = call_largely(server, name, function, argument)
         assert (reply.status, reply.json) == (200, {"results": [result]})
     def files():
-        """The number of descriptors the server has, after a call: so the process has a
-        file for its next answer."""
+        """The number of descriptors of the server after a call: by then the process has
+        a file for its next answer."""
         assert call(server, name, "fine", 41).status == 200
         return count_files(server.process.pid)
     before = files()
@@ -491,13 +498,13 @@ def test_files_of_calls_are_the_modules_own_loss(serve, tmp_path, name):
             reply = call_largely(server, name, function, argument)
             got = FINE if reply.status == 200 else (reply.status,
                                                     reply.json["code"])
-            # A body that was spoiled before it was read is no JSON.
-            # A file that goes while it is spoiled takes the process with it.
+            # A body that was spoiled before it was read is not JSON. If the file
+            # disappears while it is spoiled, the process ends.
             expected = {FINE, STOLEN, SPOILED}
             if name == "files_spoiled":
                 expected.add((502, "worker_crashed"))
             assert got in expected, reply.body[:200]
-            # A module that spoils files changes the answers of its own calls at most.
+            # A module that spoils files can only change the answers of its own calls.
             if got == FINE and name != "files_spoiled":
                 assert reply.json == {"results": [result]}
             assert server.get("/livez").status == 200
@@ -513,7 +520,7 @@ def test_files_of_calls_count_as_memory_taken(serve, tmp_path):
     assert until(lambda: not exists(greedy))
     assert until(lambda: "took more of the memory" in "".join(server.lines))
     assert call(server, "files_filled", "fine", 41).json == {"results": [42]}
-    # The file of an answer may not take much more memory than the answer needs.
+    # The file of an answer must not use much more memory than the answer needs.
     reply = call(server, "files_filled", "large_filled", 7)
     assert (reply.status, reply.json["code"]) == CRASHED
     assert call(server, "files_filled", "fine", 41).json == {"results": [42]}
@@ -522,7 +529,8 @@ def test_files_of_calls_count_as_memory_taken(serve, tmp_path):
 
 def test_a_lost_bell_is_noticed(serve, folder):
     """The module closes the bell, and no other traffic wakes the loop. The end of the
-    worker does, and its answer counts. A loop that slept on would answer 504."""
+    worker does wake it, and then the worker's answer counts. If the loop slept on,
+    it would answer 504."""
     server = serve("--isolation=process", BASIC, folder / "close_all.so")
     reply = call(server, "close_all", "close_all", 0, 20000)
     assert (reply.status, reply.json) == (200, {"results": [1]})

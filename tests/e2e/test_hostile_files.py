@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files that say a little very often, or that would never come to an end:
-each is refused, or loads and is called, in time and memory that a file of its
-size may take, and what else is served does not notice."""
+"""Small files that state a few things very often, or that would never end. Each is
+refused, or loads and is called, within the time and memory that a file of its size
+may need; other modules are served meanwhile."""
 import dataclasses
 import json
 import os
@@ -55,7 +55,7 @@ def many_attributes():
 
 
 def sip_results():
-    """More results than a signature has room for, and a tree that names them."""
+    """More results than a signature has room for, and a tree that uses some of them."""
     count = 21000
     tree = "".join(f"k{i}_{16384 + 8 * i}" for i in range(8))
     tree = f"S{len(tree) + 1}!{tree}"
@@ -73,7 +73,7 @@ def shared_code():
 
 
 def returned_views():
-    """A row of facts for each view that is returned."""
+    """An analysis might keep a row of facts for each view that is returned."""
     count = 16000
     code = Code().call(IMPORT, [REF, 0, 2, 4, 5], [REF | 1], [1, 1, 1, 1, 1, 0])
     code.give(*[REF | 1] * count)
@@ -82,7 +82,7 @@ def returned_views():
 
 
 def large_callee():
-    """An analysis could look into the callee again for each call of it."""
+    """An analysis might look into the callee again for each of its calls."""
     caller, callee = Code(), Code()
     for _ in range(50000):
         caller.call(1, [REF])
@@ -93,7 +93,8 @@ def large_callee():
 
 
 def wide_branches():
-    """A row of facts for each case of a branch table, and again for each fact."""
+    """An analysis might keep a row of facts for each case of a branch table, and repeat
+    that for each fact."""
     code = Code().op(0x83, 0).u32(0).list()
     code.list()
     code.bytes[-2:] = (20000).to_bytes(2, "little")
@@ -103,8 +104,8 @@ def wide_branches():
 
 
 def shared_object(symbols=2, text=100, sections=4, entries=2):
-    """All symbols but the last, which is `f`, have one name, of `text` bytes; all
-    sections but four are of writable data."""
+    """All symbols but the last, `f`, have the same name of `text` bytes. All sections
+    but four are writable data."""
     names = b"\0" + b"a" * text + b"\0f\0"
     symbol = b"".join(struct.pack("<IBBHQQ", name, 0x12, 0, 1, 0x1000, 8)
                       for name in [1] * (symbols - 1) + [len(names) - 2])
@@ -175,7 +176,7 @@ def test_a_small_file_costs_little(file, tmp_path):
 
 
 # ---------------------------------------------------------------------------
-# What runs
+# Modules that are run
 
 LOAD, DISPATCH = IMPORT, IMPORT | 1
 LOADER = [("hal_loader.executable.load", "0rrr_r"),
@@ -183,7 +184,7 @@ LOADER = [("hal_loader.executable.load", "0rrr_r"),
 
 
 def with_kernel(code, **kernel):
-    """A module whose constant 1 is one of a kernel that does nothing."""
+    """A module whose constant 1 is a module with a kernel that does nothing."""
     inner = module([Code().give().function("0rrriiiiiiiii_v", 16, 4)], [("k", 0)],
                    **kernel)
     return module([code.function(cells=8, refs=8)], [("f", 0)], LOADER,
@@ -206,7 +207,7 @@ def empty_grid():
 
 
 def many_executables():
-    """As many as fit, each with 64 MiB of globals."""
+    """As many executables as fit, each with 64 MiB of globals."""
     code = constants(Code()).i32(2, 100000).i32(3, 0).i32(5, 1)
     code.op(0x12).u32(0).raw(b"\2\0\4\x80").op(0x15, REF | 4, 2)
     again = code.mark()
@@ -277,8 +278,8 @@ def hal(code, name, arguments, results=()):
 
 
 def with_buffer(size):
-    """Ref 0 is the device, 2 a buffer of `size` bytes, 3 no fence; cell 0 is 0,
-    1 is 1, from cell 4 on there are 0, `size` and 1 of 64 bits."""
+    """Ref 0 is the device, ref 2 a buffer of `size` bytes, ref 3 an empty fence. Cell 0
+    is 0 and cell 1 is 1; from cell 4 on there are 0, `size` and 1 as 64-bit numbers."""
     code = Code().i32(0, 0).i32(1, 1).i64(4, 0).i64(6, size).i64(8, 1)
     hal(code, "devices.get", [0], [REF])
     hal(code, "device.allocator", [REF], [REF | 1])
@@ -313,7 +314,7 @@ def many_commands():
 
 
 def recorded_data():
-    """Command buffers, kept in a list, that each copy 64 MiB."""
+    """Command buffers, kept in a list, each with a copy of 64 MiB."""
     code = with_buffer(1).i64(10, 64 << 20).op(0x6C, 10, 1, REF | 6)
     code.i32(14, 100000).i32(15, 0)
     code.op(0x12).u32(0).raw(struct.pack("<HH", 14, REF | 7)).op(0x15, REF | 7, 14)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that reach for the server and for workers beside their own: each try is
-refused, whoever the server runs as. In namespaces that are thrown away, so that
-what is not refused reaches nobody else."""
+"""Modules that reach for the server and for the workers of other modules: each attempt
+is refused, whichever user the server runs as. The tests run in namespaces that are
+thrown away, so that an attempt which is not refused harms nobody."""
 import ctypes
 import errno
 import os
@@ -16,7 +16,7 @@ from conftest import Server
 from test_hostile import OBJECTS, sidecar
 
 APART = ["unshare", "--user", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# Root of a namespace may open other files of /proc than an ordinary user may.
+# In a namespace, root may open other files of /proc than an ordinary user may.
 ORDINARY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 PLACES = {
     "root": [*APART, "--map-root-user"],
@@ -25,7 +25,7 @@ PLACES = {
 }
 REFUSED = {errno.EPERM, errno.EACCES}
 DONE = {0}
-# A function of others.c, and what it may answer.
+# For each function of others.c: its allowed answers.
 KINDS = {
     "parent_scheduler": REFUSED,
     "own_scheduler": REFUSED,
@@ -38,7 +38,7 @@ KINDS = {
     "parent_addresses": REFUSED,
     "parent_environment": REFUSED,
     "parent_oom": REFUSED,
-    # These answer how many they could open.
+    # These answer how many files they could open.
     "parent_files": {0},
     "sibling_memory": {0},
 }
@@ -73,7 +73,7 @@ def folder():
 
 
 def standing(pid):
-    """What others may have done to a process."""
+    """The properties of a process that others might have changed."""
     oom = pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text()
     return (os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid),
             os.sched_getaffinity(pid), oom)
@@ -104,7 +104,8 @@ def test_it_is_refused(server, kind):
 
 
 def test_modules_are_loaded_in_threads_too(server, folder):
-    """A server that nobody may look into still loads by /proc/self/fd."""
+    """A server whose /proc files nobody may open can still load modules by
+    /proc/self/fd."""
     other = Apart("--isolation=thread", folder / "add.so", under=PLACES[server.place])
     assert other.results("add/add", [1, 2]) == [3]
     assert other.stop() == 0, "".join(other.lines[-20:])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same requests to two servers, one with every module in threads, one with
-every module in worker processes: status, headers, bodies, log lines and metrics
-are the same but for times, names of requests and what is told of processes. And
-which of the two a module has of itself."""
+"""Sends the same requests to two servers: one with every module in threads, one with
+every module in worker processes. Status, headers, bodies, log lines and metrics must
+be equal, except for times, request ids and what is said of processes. Also tests
+which host a module gets by default."""
 import json
 import re
 
@@ -16,7 +16,7 @@ from test_wrong_input import ROWS
 HOSTS = "thread", "process"
 VMVX = ["--iree-hal-target-device=local",
         "--iree-hal-local-target-device-backends=vmvx"]
-# Ends when its deadline does, or after some minutes.
+# Ends at its deadline, or after some minutes.
 ENDLESS = """
 func.func @endless(%n: i32) -> i32 {
   %c1 = arith.constant 1 : i32
@@ -36,7 +36,7 @@ FILES = [*sorted(RELEASES.glob("*-3.13.0*.vmfb")), ROOT / "examples/iree"]
 FORMATS = "json", "text", "mlir", "sip", "v1", "jsonschema"
 
 def calls():
-    """The calls: function, body, headers."""
+    """The calls, each with function, body and headers."""
     for case in CASES:
         if isinstance(case, Case):
             yield case.function, json.dumps(case.arguments), {}
@@ -80,7 +80,7 @@ def requests(functions, lacking, endless):
 
 
 def comparable(reply):
-    """An answer without what is of this request or this host alone."""
+    """An answer without what differs between requests or hosts."""
     headers = {name: value for name, value in reply.headers.items()
                if name not in ("Date", "X-Request-Id")}
     timing = headers.get("Server-Timing")
@@ -96,7 +96,8 @@ def comparable(reply):
 
 @pytest.fixture(scope="module")
 def pair(corpus, iree):
-    """Two servers. One module lacks its weights, one has a call without end."""
+    """Two servers. One of their modules lacks its weights, another has a call that does
+    not end."""
     bare = iree.compile(ROOT / "tests/modules/iree/parameters.mlir", *VMVX)
     endless = iree.compile_text("endless", ENDLESS, *VMVX)
     servers = [Server(f"--isolation={host}", "--access-log=on", "--log-format=json",
@@ -132,7 +133,7 @@ def test_answers(pair, functions):
 
 
 def metrics(server):
-    """What is counted, but for time, memory and processes."""
+    """The metrics, except those of time, memory and processes."""
     lines = server.get("/metrics").body.decode().splitlines()
     return [line for line in lines if not re.match(
         "process_|farcall_(uptime_seconds|memory_bytes|module_(memory_)?bytes|"
@@ -147,8 +148,8 @@ def test_metrics(pair):
 
 
 def logged(server):
-    """The requests it logged, without times and names. Errors come first: a module
-    that cannot be loaded is logged when that was tried, be it early or late."""
+    """The logged requests, without times and ids. Errors come first: a module that
+    cannot be loaded is logged when loading it was tried, which may be early or late."""
     requests, errors = [], []
     for line in server.lines:
         if not line.startswith("{"):

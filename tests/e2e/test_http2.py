@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP/2 by clients that are not ours, and by hand what these do not show: one stream
-holds no other up, and a drain serves what is on its way."""
+does not delay another, and a drain serves requests that are on their way."""
 import json
 import os
 import re
@@ -97,7 +97,8 @@ def test_the_preface_may_come_in_pieces(server):
 
 
 def test_a_slow_stream_holds_only_itself(server):
-    """Its window is closed, its body does not end: another is answered."""
+    """Two streams are stuck: the window of one is closed, the body of the other does
+    not end. A third one is answered."""
     with Connection(server, setting(4, 10)) as connection:
         connection.ask(1, path="/")
         connection.send(frame(HEADERS, END_HEADERS, 3, fields("POST", CALL)) +
@@ -140,8 +141,8 @@ def ask_for_loop(connection, stream, times):
 
 
 def test_a_reset_ends_one_loop_and_the_end_of_what_is_sent_all(serve):
-    """Every request has ended its stream, so nothing more is sent on it. A client that
-    sends nothing more at all opens no windows either."""
+    """Each request has ended its stream, so nothing more is sent on it. A client that
+    has closed its sending side can no longer open windows, either."""
     running = serve(SCALARS)
 
     def open_answers():
@@ -169,7 +170,8 @@ def test_a_reset_ends_one_loop_and_the_end_of_what_is_sent_all(serve):
 
 
 def leaves(connection):
-    """Two GOAWAYs, between which a request is still served; then the end."""
+    """The server sends two GOAWAYs, between which a request is still served; then the
+    end."""
     while not connection.goaways:
         kind, flags, _, payload = connection.read()
     kind, flags, _, payload = connection.until(PING)
@@ -193,7 +195,7 @@ def test_a_drain_serves_what_is_on_its_way(corpus):
 
 
 def test_the_end_of_a_drain_answers_who_waits(modules):
-    """One call runs for seconds, others wait for their turn."""
+    """One call runs for seconds; others wait for their turn."""
     running = Server("--workers=1", "--lane=never", "--drain=100ms", modules / "faults.so")
     with Connection(running) as connection:
         for stream in range(1, 13, 2):
@@ -209,7 +211,7 @@ def test_the_end_of_a_drain_answers_who_waits(modules):
 
 
 def test_who_reads_slowly_but_steadily_gets_all(serve, corpus):
-    """What the sockets hold takes longer to read than a client may stop for."""
+    """Reading what the sockets hold takes longer than a client may pause."""
     running = serve("--write-timeout=2s", corpus)
     size = len(running.get("/openapi.json").body)
     with Connection(running, greet=False) as connection:
@@ -231,7 +233,7 @@ def test_who_reads_slowly_but_steadily_gets_all(serve, corpus):
 
 
 def test_a_body_that_is_whole_before_its_head_is_admitted(serve, corpus):
-    """The call waits for its module meanwhile, and says no length."""
+    """Meanwhile the call, which has no Content-Length, waits for its module."""
     running = serve("--load=demand", corpus)
     with Connection(running) as connection:
         connection.send(frame(HEADERS, END_HEADERS, 1, fields("POST", CALL)) +

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of HTTP/2 that do harm: each is counted, told by the right code, and felt by
-nobody else. One row a hostility; the next request of another connection works."""
+"""HTTP/2 clients that do harm. Each is counted, is told the right error code, and
+affects nobody else. Each row is one attack; after it, a request of another
+connection works."""
 import dataclasses
 import re
 import typing
@@ -48,7 +49,7 @@ def made_to_reset(i):
         frame(WINDOW_UPDATE, 0, stream, uint(2**31 - 1))
 
 
-# One entry of the table, 4,000 bytes, named by one byte a time.
+# One table entry of 4,000 bytes. Each further byte refers to it once.
 BOMB = literal("x-bomb", "b" * 4000, indexed=True) + b"\xbe" * 12000
 
 
@@ -146,7 +147,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def hasty(corpus):
-    """A server whose times are short, for clients that let them pass."""
+    """A server with short time-outs, for clients that exceed them."""
     running = Server("--head-timeout=300ms", "--body-timeout=300ms",
                      "--write-timeout=400ms", corpus)
     yield running

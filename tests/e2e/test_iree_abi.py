@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IREE's function ABI to the letter, in modules of its compiler: structures of one slot,
-strings, the key `d`, keywords in a dict, odd widths, hints that contradict the module,
-encodings, names, and SIP without types. A server calls each function, and `farcall abi`
-reads what it prints of it."""
+"""IREE's function ABI to the letter, in modules of its compiler: structures of one
+slot, strings, the key `d`, keywords in a dict, odd widths, hints that contradict the
+module, encodings, names, and SIP without types. A server calls each function, and
+`farcall abi` reads its own output back."""
 import json
 
 import jsonschema
@@ -92,7 +92,7 @@ module @v1 {
 }
 """
 
-# Function, its text, and what its warning says, if it has one.
+# Each row: the function, its text, and a part of its warning, if it has one.
 SIGNATURES = [
     ("one_tensor_list", "(tensor<2xf32>) -> [tensor<2xf32>]", ""),
     ("one_tensor_inlined", "(tensor<2xf32>) -> {x: tensor<2xf32>}", ""),
@@ -121,7 +121,7 @@ SIGNATURES = [
     ("untyped", "(tensor<?xf32>) -> tensor<?xunknown>", ""),
 ]
 
-# Function, call, and results or the code of the error.
+# Each row: the function, its arguments, and the results or the error code.
 CALLS = [
     ("one_tensor_list", [[1, 2]], [[[1.0, 2.0]]]),
     ("one_tensor_inlined", [[1, 2]], [{"x": [2.0, 4.0]}]),
@@ -166,7 +166,8 @@ CALLS = [
 ]
 
 
-# What stands in two places, and what the VM has no number for, no schema can say.
+# A schema cannot express a value that is used in two places, nor one without a number
+# in the VM.
 BEYOND_SCHEMAS = ["duplicate_argument", "any"]
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that check themselves, compiled by IREE, some of them wrong: `farcall
-test` says which fail and why, and leaves 1. A right one beside each wrong one, so
-that neither passing nor failing everything passes here."""
+"""Programs that check themselves, compiled by IREE, some of them wrong. `farcall test`
+says which ones fail and why, and exits with 1. There is a right program for each
+wrong one, so that a test which passes or fails everything does not pass here."""
 import pytest
 
-# (check, type, left, right, right?, word of the message)
+# (check, type, left, right, right or wrong, a part of the message)
 CHECKS = [
     ("expect_eq", "4xi32", "[1, 2, 3, 4]", "[1, 2, 3, 4]", True, None),
     ("expect_eq", "4xi32", "[1, 2, 3, 4]", "[1, 2, 3, 5]", False, "element 3"),

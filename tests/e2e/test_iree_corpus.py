@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that others compiled. IREE's own self-checking programs answer for
-themselves (`farcall test`); the disassembly of every module is compared line by
-line with `iree-dump-module`, where that reads the file at all: bytecode 17.0.
-Without them every test here is skipped, and so is the run. Our own modules are
-in test_iree_disassembly.py, the one program that takes minutes is in
+"""Modules that others compiled. IREE's self-checking programs are run with `farcall
+test`. The disassembly of every module is compared line by line with
+`iree-dump-module`, if that can read the file at all: bytecode 17.0. Without these
+modules every test here is skipped, and so is the run. Our own modules are in
+test_iree_disassembly.py, the one program that takes minutes is in
 test_iree_corpus_slow.py."""
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ def programs(kind):
 
 
 def self_checks(farcall, files):
-    """The names of the functions that ran, file by file."""
+    """For each file, the names of the functions that ran."""
     with ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(lambda path: farcall("test", path), files))
     names = {}
@@ -38,7 +38,7 @@ def self_checks(farcall, files):
 
 
 def test_vmasm_programs(farcall):
-    # Only unit/module/vm/test_interp.c provides what async_ops imports.
+    # async_ops imports a module that only unit/module/vm/test_interp.c provides.
     files = [path for path in programs("vmasm") if path.name != "async_ops.vmfb"]
     names = self_checks(farcall, files)
     assert len(names) == 29
@@ -57,18 +57,18 @@ def test_end_to_end_programs(farcall):
 
 
 def instructions(text):
-    """The lines of the function bodies; both tools write them alike."""
+    """The lines of the function bodies, which both tools write alike."""
     return [line for line in text.splitlines() if line.startswith("[")]
 
 
 def same(ours, theirs):
     if ours == theirs:
         return True
-    # In these, iree-dump-module leaves out the upper half of 64-bit registers.
+    # In these lines iree-dump-module omits the upper half of 64-bit registers.
     if re.search(r"vm\.switch\.[if]64 ", ours):
         head, values, tail = re.match(r"(.*\[)(%.*)(\] else.*)", ours).groups()
         return theirs == head + re.sub(r":\d+", "", values) + tail
-    # iree-dump-module takes an internal function's number for that of an export.
+    # iree-dump-module takes the number of an internal function for that of an export.
     if re.search(r"vm\.call @[^\s(]+:\d+\(", ours):
         return INTERNAL.sub(r"@\1(", ours) == INTERNAL.sub(r"@\1(", theirs)
     return False

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The self-checking programs of test_iree_corpus.py called over HTTP: each of
-their functions takes nothing and answers, or fails if its name says so. Those that
+"""The self-checking programs of test_iree_corpus.py, called over HTTP. Each function
+has no arguments, and succeeds unless its name says that it fails. Functions that
 need a module which only tests provide cannot be called."""
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs for which the processor needs minutes: matrices of 16-bit floats,
-multiplied by generic x86-64 code."""
+"""Programs that need minutes of processor time: products of matrices of 16-bit floats
+in generic x86-64 code."""
 from conftest import IREE_CORPUS
 from test_iree_corpus import LARGE, programs
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module for a GPU: `farcall sig` says of its functions what the server says, that
-they are not callable and why, and neither runs anything of it."""
+"""A module for a GPU: `farcall sig` and the server both say that its functions are not
+callable and why, and neither runs any of its code."""
 import json
 
 import pytest

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The disassembly of our own modules, of every release whose bytecode
-`iree-dump-module` reads. A file of its own, because it needs nothing from
-outside and so must not lend its pass to tests that were skipped."""
+"""The disassembly of our own modules, from every release whose bytecode
+`iree-dump-module` can read. This is a file of its own: it needs no files from
+outside, so it passes even if the tests of others' modules are skipped."""
 from conftest import RELEASES
 from test_iree_corpus import compare
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of iree-compile that name a feature of the processor twice, as it writes
-for `host` on a machine whose hypervisor hides what the processor's model has: the
-last mention decides, as it does for LLVM."""
+"""Modules of iree-compile that name a processor feature twice. It writes that for
+`host` if a hypervisor hides a feature that the processor's model has. The last
+mention counts, as in LLVM."""
 import pathlib
 import re
 
@@ -13,7 +13,7 @@ func.func @double(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 """
-# LLVM's name and that of /proc/cpuinfo: no processor has all of them.
+# LLVM's name and that of /proc/cpuinfo. No processor has both features.
 FEATURES = {"fma4": "fma4", "amx-tile": "amx_tile"}
 
 

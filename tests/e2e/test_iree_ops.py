@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/corpus/vm/ops.{vmfb,txt} is what tests/modules/vmasm/make.py makes with
-IREE's assembler and runtime: the expectations of module/vm/ops are not ours. A
-server answers the same."""
+"""tests/corpus/vm/ops.{vmfb,txt} must be what tests/modules/vmasm/make.py makes with
+IREE's assembler and runtime: so the expectations of module/vm/ops are not our own. A
+server gives the same answers."""
 import pathlib
 import re
 import struct
@@ -14,9 +14,9 @@ from conftest import Server
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 MAKE = TESTS / "modules/vmasm/make.py"
 OPS = TESTS / "corpus/vm"
-# Functions of the C library may differ in the last bits.
+# Results of these functions of the C library may differ in the last bits.
 INEXACT = re.compile(r"(atan|cos\.|sin\.|exp|log|pow\.|tanh\.|erf\.)")
-# They ask for a module that only the reference's tests provide.
+# These need a module that only the reference's tests provide.
 IMPORTS = re.compile(r"import\.(?!missing)")
 FORMATS = {"i32": ("i", "I"), "i64": ("q", "Q"), "f32": ("f", "I"), "f64": ("d", "Q")}
 
@@ -45,7 +45,8 @@ def served():
 
 
 def bits(dtype, value):
-    """(the bits of a result as a number, whether it is a NaN: NaNs have several)"""
+    """(the bits of a result as a number, whether it is a NaN, which may have several
+    bit patterns)"""
     value = float(value) if dtype.startswith("f") else value
     given, taken = FORMATS[dtype]
     number, = struct.unpack("<" + taken, struct.pack("<" + given, value))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights by name, over HTTP against `iree-run-module --parameters=`: modules
-that load them where they lie (`io_parameters.load`) and modules that gather them
-into memory of their own (`.gather`); from .safetensors, from the .irpa that IREE's
-tools make of it, and from several archives. The archives stay as they were."""
+"""Weights by name over HTTP, compared with `iree-run-module --parameters=`. Some
+modules load them in place (`io_parameters.load`), others gather them into memory of
+their own (`.gather`). They come from .safetensors, from the .irpa that IREE's tools
+make of it, and from several archives. The archives must not change."""
 import hashlib
 import json
 import shutil
@@ -18,7 +18,7 @@ from reloading import wait_until
 SOURCE = ROOT / "tests/modules/iree/parameters.mlir"
 BACKENDS = {"generic": ["llvm-cpu", "--iree-llvmcpu-target-cpu=generic"],
             "vmvx": ["vmvx"]}
-# How the compiler is told to treat memory, and what it then imports.
+# The compiler's memory model, and the function that the module then imports.
 MODELS = {"unified": "io_parameters.load", "discrete": "io_parameters.gather"}
 NAMES = {"<f4": "F32", "<i4": "I32", "|i1": "I8"}
 
@@ -47,7 +47,7 @@ def write_safetensors(path, tensors):
 
 @pytest.fixture(scope="module")
 def archives(iree, tmp_path_factory):
-    """The ways to give the same weights, as lists of SCOPE=FILE."""
+    """The ways to provide the same weights, as lists of SCOPE=FILE."""
     top = tmp_path_factory.mktemp("archives")
     model, tables = weights()
     total = model.pop("total")
@@ -123,7 +123,7 @@ def test_weights_are_those_of_the_archive(iree, archives, tmp_path, backend, mem
             assert ours.shape == theirs.shape, f"{kind} {function}"
             assert ours.tobytes() == theirs.tobytes(), \
                 f"{kind} {function}: {ours} {theirs}"
-        # What was loaded is the module's to change, not the archive.
+        # The module may change what it has loaded, but not the archive.
         again, = server.results(f"{module.stem}/add_state", [[1, 2, 3]])
         assert again == (weights()[0]["state"] + 2 * numpy.array([1, 2, 3])).tolist()
         assert server.stop() == 0, "".join(server.lines)
@@ -161,8 +161,8 @@ module @writer {
 @pytest.mark.parametrize("name, status", [("bias", "PERMISSION_DENIED"),
                                           ("other", "NOT_FOUND")])
 def test_archives_are_not_written(iree, archives, serve, name, status):
-    """A module that writes weights (`io_parameters.scatter`) is refused as by
-    iree-run-module, and the archive is what it was."""
+    """A module that writes weights (`io_parameters.scatter`) is refused, as by
+    iree-run-module, and the archive does not change."""
     backend, *flags = BACKENDS["vmvx"]
     module = iree.compile_text(
         f"writer_{name}", WRITER % name, "--iree-hal-target-device=local",
@@ -183,7 +183,7 @@ def test_archives_are_not_written(iree, archives, serve, name, status):
     assert sums(files) == before
 
 
-# `__init` keeps 12 MB, as models do that pack their weights; a call asks for more.
+# `__init` keeps 12 MB, like models that pack their weights. A call allocates more.
 PACKED = """vm.module @packed version 0
 vm.type i32
 vm.type i64
@@ -249,7 +249,7 @@ def test_the_server_says_what_a_module_may_hold(serve, packed, tmp_path):
     assert (reply.status, reply.json["code"]) == (503, "call_failed")
     assert "limit of 20971520 bytes, of which 1200" in reply.json["detail"]
     assert "(--module-heap)" in reply.json["detail"]
-    # SIGHUP: it is loaded anew.
+    # SIGHUP loads the module again.
     config.write_text(json.dumps({"module-heap": "20M"}))
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: server.get("/api/v1/modules/small").json["state"] == "ready")

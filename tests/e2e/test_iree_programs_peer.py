@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IREE's own end-to-end programs, tests/e2e of its sources, compiled for any x86-64 and
-to VMVX. Each checks itself (`farcall test`); then all of its functions are called over
-HTTP and in IREE's own runtime, and must answer the same. FARCALL_IREE_SOURCES names a
-checkout of iree-org/iree: no package has the sources. tests/spec/iree_programs.tsv has
-what is not equal, and why."""
+"""IREE's own end-to-end programs (tests/e2e of its sources), compiled for any x86-64
+and to VMVX. Each checks itself (`farcall test`). Then all of its functions are
+called over HTTP and in IREE's own runtime, and must give the same answers.
+FARCALL_IREE_SOURCES is a checkout of iree-org/iree: no package contains the sources.
+tests/spec/iree_programs.tsv lists what differs, and why."""
 import csv
 import hashlib
 import json
@@ -44,7 +44,7 @@ def name_of(path):
 
 
 def compiled(iree, job):
-    """The module, or None: the compiler refuses the program, once and for all."""
+    """The module. None: the compiler refuses the program, which is remembered."""
     path, variant = job
     text = path.read_text()
     key = hashlib.sha256(json.dumps([text, VARIANTS[variant]]).encode()).hexdigest()
@@ -85,7 +85,7 @@ def known():
 
 
 def checked(farcall, module):
-    """Why its own checks do not pass, or None."""
+    """Why its own checks do not pass. None: they pass."""
     try:
         done = farcall("test", module, timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -96,7 +96,7 @@ def checked(farcall, module):
 
 
 def value_of(kind, seed):
-    """An argument of a type, or None if there is none that both sides take."""
+    """An argument of this type. None: there is none that both sides accept."""
     random = numpy.random.default_rng(zlib.crc32(seed.encode()))
     if kind["kind"] == "scalar":
         return int(random.integers(0, 4)) if kind["dtype"] in (
@@ -108,7 +108,7 @@ def value_of(kind, seed):
 
 
 def calls_of(server, module):
-    """(function, arguments) of each function that can be called with values of ours."""
+    """(function, arguments) of each function that accepts values of this test."""
     for name in server.get(f"/api/v1/modules/{module.stem}").json["functions"]:
         signature = server.get(f"/api/v1/functions/{module.stem}/{name}").json
         values = [value_of(each["type"], f"{name} {i}")
@@ -118,7 +118,8 @@ def calls_of(server, module):
 
 
 def reference(iree, module, calls):
-    """A list of results for each call, None where it failed; None: it died."""
+    """A list of results for each call, None for a call that failed. None instead of the
+    list: the runtime crashed."""
     document = json.dumps([[function, list(map(iree_tensors.raw, arguments))]
                            for function, arguments in calls])
     try:
@@ -132,7 +133,7 @@ def reference(iree, module, calls):
 
 
 def compared(server, iree, module, exact):
-    """What is not equal, or None."""
+    """What differs. None: nothing."""
     document = server.get(f"/api/v1/modules/{module.stem}").json
     if document["state"] != "ready":
         return f"not loaded: {document['reason']}"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/modules/iree/scalars.mlir, compiled by IREE: each function answers over
-HTTP what IREE's own runtime answers, for every row of arguments. Where that
-runtime's answer is an accident (a signal, raw bits above a narrow integer) the
-row says ours."""
+"""tests/modules/iree/scalars.mlir, compiled by IREE: over HTTP each function answers
+what IREE's own runtime answers, for every row of arguments. If that runtime's answer
+is accidental (a signal, raw bits above a narrow integer), the row has ours."""
 import json
 import pathlib
 import struct
@@ -104,7 +103,8 @@ def reference(iree, module, calls):
 
 
 def narrow(value):
-    """Python's floats are doubles; a result of 32 bits is compared as those."""
+    """Python's floats are doubles, so 32-bit results are rounded to f32 before they are
+    compared."""
     if isinstance(value, list):
         return [narrow(each) for each in value]
     if isinstance(value, str):
@@ -125,7 +125,7 @@ def test_results_are_those_of_the_reference(iree, module, served):
     for (function, row), expected in zip(CALLS, theirs):
         reply = server.call(f"{name}/{function}", row)
         got = reply.json.get("results", reply.body)
-        # Several results come as a tuple, one as itself.
+        # The reference returns several results as a tuple, but one result as itself.
         want = expected[0] if expected and len(got) > 1 else expected
         if expected is None or narrow(got) != narrow(want):
             wrong.append(f"{function}{row}: {got}, reference {expected}")
@@ -134,7 +134,7 @@ def test_results_are_those_of_the_reference(iree, module, served):
 
 @pytest.mark.parametrize("function", ["fact", "across"])
 def test_the_command_line_tool_agrees(iree, module, served, function):
-    """`iree-run-module`: loops, and 64 bits across internal calls."""
+    """Compares with `iree-run-module`: loops, and 64-bit values in internal calls."""
     server, name = served
     for row in TABLE[function]:
         run = iree.run("iree-run-module", f"--module={module}",

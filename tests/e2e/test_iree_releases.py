@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same programs compiled by 15 IREE releases, from 2.9.0 to 3.13.0: every
-function of every file over HTTP. The values are those of
+"""The same programs compiled by 15 IREE releases, from 2.9.0 to 3.13.0: every function
+of every file over HTTP. The expected values are those of
 tests/corpus/iree/README.md."""
 import pytest
 
@@ -68,11 +68,11 @@ def test_every_function(releases, name):
             assert reply.status == 200, f"{function}: {reply.body}"
             got = reply.json["results"]
             assert got == expected, f"{function}: {got}"
-            # 1 == 1.0 in Python, but an i64 is not answered as 1.0.
+            # In Python 1 == 1.0, but an i64 must not be answered as 1.0.
             assert repr(got) == repr(expected), function
 
 
-# (file, bytes, the same number of other bytes, what the reason must name)
+# (file, bytes, other bytes that replace them, words that the reason must contain)
 REFUSED = [
     ("scalars-3.13.0", bytes([0, 0, 17, 0]), bytes([0, 0, 18, 0]), ["18.0", "17"]),
     ("scalars-3.13.0", b"!vm.list<?>", b"!vm.lost<?>", ["!vm.lost<?>"]),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor programs over HTTP against IREE's own runtime, compiled to machine code
-for any x86-64 and to VMVX; test_iree_tensors_slow.py compiles them for the
-processor it runs on."""
+"""Tensor programs over HTTP compared with IREE's own runtime, compiled to machine code
+for any x86-64 and to VMVX. test_iree_tensors_slow.py compiles them for this
+machine's processor."""
 import pytest
 
 import iree_tensors

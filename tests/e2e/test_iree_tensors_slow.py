@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of test_iree_tensors.py in machine code for the processor this
-runs on: wide vectors, and as a rule other kernels."""
+"""The programs of test_iree_tensors.py as machine code for this machine's processor:
+wide vectors, and usually different kernels."""
 import pytest
 
 import iree_tensors

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""64 connections call compiled models at once, in thread and in process workers,
+"""64 connections call compiled models at the same time, in thread and process workers,
 and every answer is verified. A stateless model answers what IREE's own runtime
-answers for the same values; one with state loses and repeats nothing. Runs under
-the thread sanitizer too: the server's exit status says what that found."""
+answers for the same values; a model with state loses and repeats nothing. Also run
+with the thread sanitizer, whose findings change the server's exit status."""
 import http.client
 import itertools
 import json
@@ -18,7 +18,7 @@ from iree_programs import Tensor
 
 CLIENTS = 64
 ROUNDS = 4
-# function of the theme `linear`, shapes of its arguments
+# A function of the theme `linear`, and the shapes of its arguments.
 STATELESS = [("layers", ["5x4", "4x8", "8", "8x3", "3"]),
              ("matmul_any", ["9x7", "7x5"]), ("softmax", ["3x5"])]
 HOSTS = {
@@ -29,7 +29,7 @@ HOSTS = {
 
 
 class Client:
-    """One connection, kept."""
+    """One connection, which is kept."""
 
     def __init__(self, server):
         self.connection = http.client.HTTPConnection(server.host, server.port,
@@ -45,7 +45,7 @@ class Client:
 
 
 def at_once(server, work):
-    """Runs work(client, number) of 64 clients, and raises the first failure."""
+    """Runs work(client, number) for 64 clients at once. Raises the first failure."""
     failures = []
     start = threading.Barrier(CLIENTS)
 
@@ -86,7 +86,7 @@ def server(request, files):
 
 @pytest.fixture(scope="module")
 def inputs():
-    """Arguments of each client and function."""
+    """The arguments for each client and function."""
     generator = numpy.random.default_rng(64)
     return {function: [[Tensor("f32", generator.uniform(
         -2, 2, [int(d) for d in shape.split("x")])) for shape in shapes]
@@ -116,8 +116,8 @@ def test_a_stateless_model_answers_each_as_if_alone(
 
 @pytest.mark.parametrize("variant", ["generic", "vmvx"])
 def test_state_counts_every_call_once(server, files, variant):
-    """A counter in a buffer and a sum of integers: each value comes once, the sum
-    is that of all, and what one call stored is never seen in parts."""
+    """A counter in a buffer and a sum of integers. Each count is returned once, the sum
+    includes every call, and no call sees a half-written value of another."""
     name = files["control", variant].stem
     one = Client(server)
     before = int(one.results(f"{name}/next", [])[0].values)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""POST …/functions/{m}/{f}?iterate: a function called many times in a row by the server.
-The oracle is as many calls over HTTP, each made of the answer to the one before."""
+"""POST …/functions/{m}/{f}?iterate: the server calls a function many times in a row.
+The oracle makes the same number of calls over HTTP, each from the previous answer."""
 import http.client
 import json
 import os
@@ -21,7 +21,7 @@ LINES, EVENTS = "application/x-ndjson", "text/event-stream"
 
 @pytest.fixture
 def both(serve, corpus):
-    """Bytecode and machine code, in whichever host the run has."""
+    """Bytecode and machine code, in the host of this run."""
     return serve(corpus, IREE / "releases/scalars-3.13.0.vmfb", IREE / "dims/dims-vmvx.vmfb",
                  IREE / "roles/roles.vmfb", ROOT / "examples/iree/matmul.vmfb",
                  ROOT / "examples/iree/filter.vmfb", "--write-timeout=2s")
@@ -65,7 +65,7 @@ ROWS = [
 
 
 def calls(server, function, args, repeat):
-    """The lines that calls make."""
+    """Makes the calls one by one. Yields the lines that the loop must write."""
     for step in range(1, repeat["times"] + 1):
         results = server.results(function, {"args": args})
         yield {"step": step, "results": results}
@@ -81,7 +81,7 @@ def test_a_loop_is_so_many_calls(both, accept):
         reply = ask(both, function, args, repeat, accept)
         assert reply.status == 200, (function, reply.body)
         assert reply.headers["Content-Type"] == accept
-        # As text: 0 is not -0, and 5 is not 5.0.
+        # Compared as text: 0 is not -0, and 5 is not 5.0.
         assert (repr(split(reply.body, accept))
                 == repr(list(calls(both, function, args, repeat)))), function
 
@@ -93,7 +93,7 @@ def test_until_and_emit(both):
 
 
 def test_many_steps_come_in_many_parts(both):
-    """More than a turn has time for, and more than one client may hold up."""
+    """The steps take more time than one turn may, and than one client may delay others."""
     times = 100_000
     lines = split(ask(both, f"{SCALARS}/hyp", [3, 4], {"times": times, "feed": {"0": 1}}).body)
     assert [line.get("step") for line in lines] == [*range(1, times + 1), None]
@@ -145,7 +145,8 @@ def test_heads(both, query, headers, status, code):
 
 
 def ask_in_vain(server, function, args, repeat, accept, **headers):
-    """The documents of a loop that fails on its way. An event says by itself what it is."""
+    """The documents of a loop that fails half-way. If they are events, the answer is
+    not cut: an event names its own kind."""
     asked = server, function, args, repeat, accept
     if accept == EVENTS:
         return split(ask(*asked, **headers).body, accept)
@@ -159,7 +160,7 @@ def test_a_step_that_fails_is_the_last(both, accept):
     reply = ask(both, f"{SCALARS}/divide", [3, 0], {"times": 3}, accept)
     assert (reply.status, reply.json["code"]) == (422, "call_failed")
     assert reply.json["detail"].startswith("step 1: ")
-    # 0 = 3 / 4, then 3 / 0.
+    # The steps are 0 = 3 / 4, then 3 / 0.
     first, last = ask_in_vain(both, f"{SCALARS}/divide", [3, 4], {"times": 9, "feed": {"0": 1}},
                               accept)
     assert first == {"step": 1, "results": [0]}
@@ -169,7 +170,7 @@ def test_a_step_that_fails_is_the_last(both, accept):
 
 
 # ---------------------------------------------------------------------------
-# What is told of an answer in parts
+# What logs and headers say of an answer in parts
 
 
 STAGES = ["read", "route", "admit", "queue", "decode", "call", "encode", "write"]
@@ -179,7 +180,7 @@ TIMED = f"{SCALARS}/hyp?iterate&timing=1"
 @pytest.mark.parametrize("accept", [LINES, EVENTS])
 @pytest.mark.parametrize("times", [1, 100_000])
 def test_the_end_says_where_the_time_went(both, accept, times):
-    """In one part, and in many."""
+    """The answer has one part, or many."""
     body = json.dumps({"args": [3, 4], "repeat": {"times": times, "feed": {"0": 1}, "emit": []}})
     began = time.monotonic()
     reply = both.request("POST", f"/api/v1/functions/{TIMED}", body, {"Accept": accept})
@@ -190,7 +191,7 @@ def test_the_end_says_where_the_time_went(both, accept, times):
     timing = last.pop("timing")
     assert last == {"done": "times", "steps": times}
     assert list(timing) == STAGES and all(each >= 0 for each in timing.values())
-    # Each has lost less than a microsecond.
+    # Rounding makes each time less than a microsecond too small.
     assert 0 < sum(timing.values()) <= ms, (timing, ms)
     if times == 1:
         said = dict(each.split(";dur=") for each in reply.headers["Server-Timing"].split(","))
@@ -244,7 +245,7 @@ def test_log_and_metrics_say_what_ended_it(serve, accept):
 
 
 # ---------------------------------------------------------------------------
-# Clients that leave, and clients that are slow
+# Clients that leave, and slow clients
 
 
 def begin(server, times, room=4096):
@@ -252,7 +253,7 @@ def begin(server, times, room=4096):
 
 
 def begin_with(server, function, args, repeat, room=4096):
-    """A client that has read the first line, and reads no further."""
+    """A client that has read the first line and does not read further."""
     body = json.dumps({"args": args, "repeat": repeat})
     client = socket.create_connection((server.host, server.port), timeout=60)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
@@ -267,7 +268,7 @@ def begin_with(server, function, args, repeat, room=4096):
 
 
 def alone(server):
-    """Is no other connection left than the one that asks?"""
+    """Waits until only this request's connection is left."""
     deadline = time.monotonic() + 60
     while server.get("/api/v1").json["in_flight"]["connections"] > 1:
         assert time.monotonic() < deadline, "a loop goes on"
@@ -294,7 +295,8 @@ def reset(client):
 
 
 def test_a_client_that_sends_no_more_reads_to_the_end(both):
-    """Its FIN comes while the server waits for it to read. A reset ends the loop."""
+    """The client's FIN comes while the server waits until it reads. Only a reset would
+    end the loop."""
     client, end = begin(both, 200_000, 1 << 18), b""
     stall(both)
     client.shutdown(socket.SHUT_WR)
@@ -309,7 +311,8 @@ def test_a_client_that_sends_no_more_reads_to_the_end(both):
 
 
 def stall(server):
-    """Until the server makes no part any more: the client has no room for one."""
+    """Waits until the server makes no more parts, because the client has no room for
+    one."""
     last, running = None, f'farcall_calls_running{{module="{SCALARS}"}}'
     while last != (last := parts(server)) or float(metrics(server)[running]):
         time.sleep(0.1)
@@ -357,10 +360,10 @@ def test_a_process_that_ends_in_a_turn_ends_the_loop(serve):
     killer.join()
     *told, error = [json.loads(line) for line in end.splitlines()
                     if line.startswith(b"{") and line.endswith(b"}")]
-    # The second: processes were killed three times before they began the turn.
+    # The second code: processes were killed three times before they began the turn.
     assert error["code"] in ("worker_out_of_memory", "worker_crashed")
     assert not end.endswith(b"0\r\n\r\n")
-    # Steps of the turn that was lost are not told.
+    # The steps of the turn that was lost are not in the answer.
     assert error["step"] > (told[-1]["step"] if told else 1)
     assert server.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
     assert alone(server)
@@ -387,7 +390,7 @@ def test_a_client_that_does_not_read_holds_nobody_up(both):
     clients = [begin(both, 10_000_000) for _ in range(3)]
     for _ in range(50):
         assert both.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
-    # --write-timeout ends it.
+    # --write-timeout ends the loops.
     assert alone(both)
     for client in clients:
         client.close()

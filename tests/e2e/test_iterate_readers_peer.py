@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who reads the steps of a loop as they come, unmodified: curl, node's fetch, httpx, requests
-and aiohttp, at the server and through HAProxy and nginx as they are shipped. The second step
-waits for half a minute: whoever gathers answers has nothing to show before. What browsers
-make of it is in tests/browser."""
+"""Unmodified clients read the steps of a loop as they come: curl, node's fetch, httpx,
+requests and aiohttp, directly and through HAProxy and nginx as they are shipped. The
+second step takes half a minute: a client or proxy that buffers answers has nothing
+to show before. tests/browser tests browsers."""
 import json
 import os
 import pathlib
@@ -31,7 +31,7 @@ FIRST = '{"step":1,"results":[30000]}'
 SCALARS = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
 LONG = {"args": [3, 4], "repeat": {"times": 50_000, "feed": {"0": 1}}}
 
-# Each prints what comes, line by line, as it comes.
+# Each prints what it reads, line by line, as it comes.
 PYTHON = {
     "httpx": """
 import httpx, sys
@@ -62,7 +62,7 @@ for await (const each of answer.body) process.stdout.write(decoder.decode(each, 
 
 
 def words(reader):
-    """The command to which an address and a document are added."""
+    """The command; an address and a document are appended to it."""
     if reader == "curl":
         return [program("curl", "peers"), "-sSN", "--url"]
     if reader == "node":
@@ -102,8 +102,8 @@ def free_port():
 
 
 def one_server(text, server, port):
-    """A shipped configuration with one server, on a port of this machine; each of its pools
-    names the servers."""
+    """A shipped configuration with a single server on a port of this machine. Each of
+    its pools names the servers."""
     text, count = re.subn(r"(?m)^(  server \w*)( ?)192\.0\.2\.11:8000", rf"\g<1>\g<2>127.0.0.1:{server.port}",
                           text)
     assert count >= 1
@@ -168,7 +168,7 @@ def test_the_first_step_is_read_while_the_second_is_made(server, url, reader):
     assert open_answers(server) == 1  # the second step goes on
     child.kill()
     child.communicate()
-    # A client that leaves ends its loop, also behind a proxy.
+    # When a client leaves, its loop ends, also behind a proxy.
     until(lambda: open_answers(server) == 0, 60)
 
 
@@ -184,7 +184,8 @@ def test_all_steps_are_read(server, url, reader):
 
 @pytest.mark.parametrize("reader", READERS)
 def test_an_answer_that_is_cut_is_no_answer(server, url, reader):
-    """0 = 3 / 4, then 3 / 0: whoever reads lines hears of it, from the line and the cut."""
+    """The steps are 0 = 3 / 4, then 3 / 0. A reader notices the failure by the last
+    line and the cut."""
     child = start(reader, f"{url}/api/v1/functions/{SCALARS.stem}/divide?iterate",
                   {"args": [3, 4], "repeat": {"times": 9, "feed": {"0": 1}}})
     out, err = child.communicate(timeout=120)

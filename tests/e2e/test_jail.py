@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """--sandbox and --worker-user: what is in force, what is stopped and how often that is
-said, what modules that mean well still do, and servers on kernels that lack a part."""
+logged, what ordinary modules can still do, and servers on kernels that lack a part."""
 import json
 import os
 import pathlib
@@ -19,7 +19,7 @@ from test_policies import hang_up
 NATIVE = BIN.parent / "tests/modules/native"
 STOPPED = "a worker says that the jail stopped a system call of its module"
 LANDLOCK, UNSHARE = 444, 97 if os.uname().machine == "aarch64" else 272
-# Runs a program on a kernel that refuses one system call with an error.
+# Runs a program as on a kernel that refuses one system call with this error.
 REFUSE = """
 import ctypes, os, struct, sys
 number, error = int(sys.argv[1]), int(sys.argv[2])
@@ -45,7 +45,7 @@ def sandbox(server):
 
 
 def stops(server):
-    """What was said to be stopped: modules and calls."""
+    """The calls that the log reports as stopped: (module, call)."""
     said = [json.loads(line) for line in server.lines if STOPPED in line]
     return [(each["module"], each["call"]) for each in said]
 
@@ -63,7 +63,7 @@ def serve():
 
 @pytest.fixture
 def folder(tmp_path):
-    """`bus` of these modules makes a file in memory."""
+    """Both modules have the function `bus`, which makes a file in memory."""
     for name in ("jailed", "other"):
         shutil.copy(OBJECTS / "faults.so", tmp_path / f"{name}.so")
         (tmp_path / f"{name}.farcall.json").write_text(
@@ -84,7 +84,7 @@ def test_each_module_has_its_sandbox(serve, folder):
     wait_until(lambda: any(STOPPED in line for line in server.lines))
     assert server.results("jailed/fine", [41]) == [42]
     assert server.stop() == 0
-    # Once each, not three times.
+    # Each is logged once, not three times.
     assert sorted(stops(server)) == [("jailed", "ftruncate"), ("jailed", "memfd_create")]
 
 
@@ -122,7 +122,7 @@ def test_a_kernel_that_lacks_a_part(serve, folder, number, error, part, needed):
 
 
 def test_a_file_that_asks_for_too_much_says_nothing_else(serve, folder):
-    """SIGHUP: where nothing is taken over, no key is said to need a restart for it."""
+    """SIGHUP takes nothing over, so no key is said to need a restart."""
     under = without(LANDLOCK, 38)
     tried = subprocess.run([*under, "/bin/true"], capture_output=True, text=True)
     if tried.returncode:
@@ -146,7 +146,7 @@ def test_a_file_that_asks_for_too_much_says_nothing_else(serve, folder):
 
 
 def test_a_module_finds_its_libraries(serve):
-    """By $ORIGIN, which is a folder of the module's own."""
+    """The libraries are found by $ORIGIN, the module's own folder."""
     server = serve("--isolation=process", NATIVE / "origin.so")
     (function,) = server.get("/api/v1/functions/origin").json["functions"]
     example = server.get(f"/api/v1/functions/origin/{function['name']}/example").json
@@ -168,7 +168,7 @@ __attribute__((visibility("default"))) int32_t _mlir_ciface_count(int32_t n) {
 
 
 def test_threads_of_openmp(serve, tmp_path):
-    """A library of the system, and threads that begin in a call."""
+    """Uses a library of the system, and threads that begin in a call."""
     (tmp_path / "omp.c").write_text(OPENMP)
     done = subprocess.run(["cc", "-fopenmp", "-shared", "-fPIC", "-o", tmp_path / "omp.so",
                            tmp_path / "omp.c"], capture_output=True, text=True)
@@ -222,7 +222,8 @@ def test_workers_of_another_user_can_be_ended(lacks):
 
 
 def test_processor_time_is_bounded(serve, tmp_path):
-    """Of a process, in all its calls; the next process begins anew."""
+    """The limit is for all calls of a process. The next process starts with no time
+    used."""
     (tmp_path / "spin.c").write_text(
         "#include <time.h>\n"
         "long long _mlir_ciface_spin(long long s) {"
@@ -242,9 +243,9 @@ def test_processor_time_is_bounded(serve, tmp_path):
         assert (answer.status, answer.json["code"]) == (502, "worker_crashed")
         assert "has taken 1 s of processor time, the limit (--worker-cpu-time)" in \
             answer.json["detail"]
-        # The call itself is not blamed: others may have taken the time.
+        # The call itself is not blamed: other calls may have used the time.
         assert server.results("spin/spin", [0]) == [0]
-    # Nor is the module.
+    # The module is not blamed, either.
     assert server.get("/api/v1/modules/spin").json["host"]["crashes"] == 0
 
 
@@ -287,8 +288,8 @@ def groups_of(server, module):
     ({"group-cpu": 100}, {}),
     ({}, {"group-cpu": 100})])
 def test_limits_of_groups_change_by_sighup(serve, folder, before, after):
-    """What has another limit is loaded anew, also where a limit does not hold here; what
-    has not stays as it is."""
+    """A module whose limits change is loaded again, also if a limit does not work on
+    this machine. Other modules stay as they are."""
     config = folder / "farcalld.conf"
 
     def write(limits):
@@ -320,7 +321,7 @@ def test_limits_of_groups_change_by_sighup(serve, folder, before, after):
 
 
 def test_a_limit_that_strict_cannot_keep_changes_nothing(serve, folder):
-    """What SIGHUP brings is not taken, and what was served goes on."""
+    """The new configuration is refused, and the modules are served as before."""
     config = folder / "farcalld.conf"
     config.write_text(json.dumps({"modules": {"jailed": {"sandbox": "strict"}}}))
     server = serve("--isolation=process", "-c", config, folder / "jailed.so")
@@ -347,7 +348,8 @@ int _mlir_ciface_size(const struct vector *x) { return (int)x->size; }
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers have no limit of addresses")
 def test_a_process_without_memory_is_replaced(serve, tmp_path):
-    """A module that keeps what its calls take: the small calls after one too large."""
+    """The module never frees memory. A call that is too large is followed by small
+    ones."""
     (tmp_path / "leak.c").write_text(LEAK)
     folder = tmp_path / "modules"
     folder.mkdir()

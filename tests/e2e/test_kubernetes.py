@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""config/kubernetes and config/kserve against the server itself: options and probes are
-those there are, times fit together, names that must be the same are. That Kubernetes and
-KServe take the documents is tests/kubernetes/run's to say."""
+"""Compares config/kubernetes and config/kserve with the server: options and probes
+exist, times fit together, and names that must be equal are. tests/kubernetes/run
+tests that Kubernetes and KServe accept the documents."""
 import json
 import os
 import pathlib
@@ -17,14 +17,14 @@ from console import user_environment
 BASE = ROOT / "config/kubernetes/base"
 KSERVE = ROOT / "config/kserve"
 READ = "import json, sys, yaml; json.dump([*yaml.safe_load_all(sys.stdin)], sys.stdout)"
-# Pod Security Standards, "restricted": the volumes a pod may have.
+# The volumes that a pod may have by the Pod Security Standard "restricted".
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral",
            "persistentVolumeClaim", "projected", "secret", "image"}
 
 
 @pytest.fixture(scope="module")
 def documents():
-    """The documents of a file."""
+    """The documents of a YAML file."""
     folder = os.environ.get("FARCALL_CLIENTS")
     if not folder:
         pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs what reads YAML")
@@ -56,7 +56,7 @@ def running():
 
 
 def seconds(arguments, option):
-    """The value of an option such as --drain=25s."""
+    """The value of an option like --drain=25s."""
     (found,) = [re.fullmatch(rf"{option}=(\d+)s", each)[1] for each in arguments
                 if each.startswith(option + "=")]
     return int(found)
@@ -70,7 +70,7 @@ def check_probes(server, container):
 
 
 def check_restricted(pod, container):
-    """What the Pod Security Standards want of a pod that is "restricted"."""
+    """The requirements of the Pod Security Standard "restricted" for a pod."""
     assert pod.get("hostNetwork", pod.get("hostPID", pod.get("hostIPC"))) is None
     said = container["securityContext"]
     assert said["allowPrivilegeEscalation"] is False and not said.get("privileged")
@@ -95,7 +95,7 @@ def test_the_pod(deployment, running, tmp_path):
     ready = container["readinessProbe"]
     assert seconds(arguments, "--pre-drain") > \
         ready["periodSeconds"] * ready["failureThreshold"]
-    # The user and the port of the image.
+    # User and port must be the image's.
     image = (ROOT / "Dockerfile").read_text()
     user = deployment["securityContext"]["runAsUser"]
     assert f"USER {user}:{user}" in image
@@ -104,7 +104,7 @@ def test_the_pod(deployment, running, tmp_path):
 
 
 def test_the_configuration_of_the_pod(tmp_path):
-    """The file starts a server, with its path put where the models are."""
+    """A server starts with the file; only its path is replaced by that of the models."""
     text = (BASE / "farcalld.conf").read_text()
     models = ROOT / "examples/iree"
     (tmp_path / "farcalld.conf").write_text(text.replace('"/models"', f'"{models}"'))
@@ -124,7 +124,7 @@ def test_the_image_is_that_of_this_version(documents, runtime):
 
 
 def assert_probe_of_grpc(running):
-    """What a kubelet sends to a port of appProtocol h2c: is it serving?"""
+    """Sends the health check that a kubelet sends to a port of appProtocol h2c."""
     done = subprocess.run(
         ["curl", "-sS", "-m", "60", "--http2-prior-knowledge", "-i", "--data-binary", "@-",
          "-H", "Content-Type: application/grpc", "-H", "TE: trailers",
@@ -162,14 +162,15 @@ def test_names_that_must_be_the_same(documents, deployment, running):
 
 
 SEVEN = json.loads((ROOT / "examples/digits/seven.json").read_text())[0]
-# Of each format: a function, the one input, its type, and the first of the outputs.
+# For each format: a function, its one input, the input's type and value, and the first
+# output and its value.
 FORMATS = {"vmfb": ("digits.classify", "image", "INT8", SEVEN, "0/digit", 7),
            "mlir": ("tensor.mlp", "x", "FP32", [[1, 2, 3, 4]], None,
                     [[-5.8750005, 2.125]])}
 
 
 def check_model(server, model, name, datatype, value, output, wanted):
-    """By all protocols that the runtime has."""
+    """Calls the model by all protocols of the runtime."""
     shape, flat = [len(value), len(value[0])], [each for row in value for each in row]
     answer = server.request("POST", f"/v2/models/{model}/infer", json.dumps(
         {"inputs": [{"name": name, "shape": shape, "datatype": datatype,
@@ -192,8 +193,9 @@ def check_model(server, model, name, datatype, value, output, wanted):
 
 @pytest.mark.parametrize("way", ["volume", "modelcar"])
 def test_the_runtime_of_kserve(runtime, corpus, tmp_path, way):
-    """Its arguments, with /mnt/models where KServe puts it: a folder, or a link into the
-    files of another process. A model of each format that it declares is called."""
+    """Uses the runtime's arguments, with /mnt/models as KServe provides it: as a
+    folder, or as a link into the files of another process. Calls a model of each
+    format that the runtime declares."""
     assert {each["name"] for each in runtime["supportedModelFormats"]} == FORMATS.keys()
     assert runtime["protocolVersions"] == ["v1", "v2", "grpc-v2"]
     (container,) = runtime["containers"]

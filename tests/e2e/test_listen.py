@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server on several addresses: TCP, and Unix sockets as curl and Python reach
-them. And while it loads large files."""
+"""A server on several addresses: TCP, and Unix sockets, which curl and Python connect
+to; and a server that is loading large files."""
 import contextlib
 import http.client
 import json
@@ -31,7 +31,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def connect_when_served(path):
-    """The file is there a moment before the server listens."""
+    """Connects once the server listens. The file exists a moment earlier."""
     while True:
         connection = UnixConnection(path)
         with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
@@ -41,7 +41,7 @@ def connect_when_served(path):
 
 
 def function_of(server):
-    """The first that can be called."""
+    """The first function that can be called."""
     functions = server.get("/api/v1/functions").json["functions"]
     name = next(each["name"] for each in functions if each["callable"])
     return f"/api/v1/functions/{MODULE.stem}/{name}"
@@ -96,7 +96,7 @@ def test_what_a_killed_server_left_is_replaced(serve, tmp_path):
     connection.request("GET", "/livez")
     assert connection.getresponse().status == 200
     connection.close()
-    # The file of a socket that is served is not replaced.
+    # The file of a socket in use is not replaced.
     with pytest.raises(RuntimeError, match="is in use by another program"):
         Server("--listen", f"unix:{path}", MODULE)
     connection = UnixConnection(path)
@@ -134,12 +134,13 @@ def test_health_is_answered_while_large_files_are_loaded(tmp_path):
     connection.close()
     starting.join()
     end_servers(servers)
-    # How long an answer takes depends on the machine, so no time is asserted.
+    # No time is asserted: how long an answer takes depends on the machine.
     assert seen[0] < LARGE, "everything was hashed before the first answer"
 
 
 def test_what_holds_for_a_listener_is_compared(tmp_path):
-    """SIGHUP tells of what needs a restart: not of a key that says what holds without it."""
+    """SIGHUP names keys that need a restart, but not a key that just states the
+    default."""
     folder = tmp_path / "modules"
     folder.mkdir()
     shutil.copy(MODULE, folder)
@@ -163,7 +164,8 @@ def test_what_holds_for_a_listener_is_compared(tmp_path):
 
 
 def test_each_listener_has_its_policy(serve, tmp_path):
-    """One for all, as a file says; one for administrators, one of a proxy."""
+    """One listener with the file's policy for all, one for administrators, and one
+    behind a proxy."""
     admin, proxied = tmp_path / "admin.sock", tmp_path / "proxied.sock"
     folder = tmp_path / "modules"
     folder.mkdir()
@@ -212,13 +214,13 @@ def test_each_listener_has_its_policy(serve, tmp_path):
         [[200, 421], [421, 200]]
     assert [status(port, "POST", "/api/v1/reload") for port in ports] == [403, 200]
     assert [act(admin), act(proxied)] == [200, 403]
-    # The file's listeners count from the next start on.
+    # Changes of the file's listeners take effect at the next start.
     write(**{"trusted-proxy": "127.0.0.1"})
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: any('"key":"listeners"' in line for line in server.lines))
     assert server.stop() == 0
     assert not admin.exists()
-    # A flag that says where to listen takes the place of all.
+    # A flag that says where to listen replaces all listeners of the file.
     server = serve("-c", config)
     assert sum("listening on" in line for line in server.lines) == 1
     assert server.request("GET", "/livez", headers={"Host": "models.example"}).status == 200

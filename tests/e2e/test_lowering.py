@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall compile by MLIR's tools: contractions computed in tiles of vectors give what
-numpy gives, at every end of a tile, for each type, layout and processor."""
+"""farcall compile with MLIR's tools: contractions that are computed in tiles of vectors
+give numpy's results, at every edge of a tile, for each type, layout and processor."""
 import functools
 import math
 import pathlib
@@ -18,7 +18,8 @@ MAPS = {"mn": "(m, n)", "nm": "(n, m)", "mk": "(m, k)", "km": "(k, m)", "kn": "(
 
 
 def product(name, a, b, c, element, result, widen="", order="%p, %z"):
-    """A function c + a * b on tensors; a, b and c are the loops of their dims."""
+    """A function c + a * b on tensors. The strings a, b and c name the loops of their
+    dims."""
     maps = ", ".join(f"affine_map<(m, n, k) -> {MAPS[x]}>" for x in (a, b, c))
     kind = "f" if result[0] == "f" else "i"
     body = "\n".join(f"    %w{x} = arith.{widen} %{x} : {element} to {result}"
@@ -41,7 +42,7 @@ def product(name, a, b, c, element, result, widen="", order="%p, %z"):
 
 
 def named(name, operation, ranks, element="f32", result="f32", options=""):
-    """A function of an operation of linalg."""
+    """A function that contains one operation of linalg."""
     a, b, c = (f"tensor<{'?x' * rank}{kind}>"
                for rank, kind in zip(ranks, (element, element, result)))
     return f"""func.func @{name}(%a: {a}, %b: {b}, %c: {c}) -> {c} {{
@@ -69,7 +70,7 @@ SOURCE = "".join([
     named("vector", "matvec", (2, 1, 1)),
     named("row", "vecmat", (1, 2, 1)),
     named("conv", "conv_2d_nhwc_hwcf", (4, 4, 4), options=CONV),
-    # No contraction: it stays as it is.
+    # This is no contraction, so it is not changed.
     named("depth", "depthwise_conv_2d_nhwc_hwc", (4, 3, 4)),
     """func.func @part(%a: memref<6x10xf32>, %b: memref<9x9xf32>, %c: memref<5x8xf32>) {
   %s = memref.subview %a[1, 2] [5, 4] [1, 2]
@@ -94,7 +95,7 @@ def multiply(a, b, c):
     return c + a.astype(c.dtype) @ b.astype(c.dtype)
 
 
-# The function, types of a, b and c, and the answer; `shapes` of m, n, k.
+# Each function returns the shapes of a, b and c for given m, n and k.
 def plain(m, n, k):
     return (m, k), (k, n), (m, n)
 
@@ -132,7 +133,7 @@ def convolve(a, b, c, strides=(2, 1), dilations=(1, 2)):
 
 
 def draw(random, shape, kind):
-    """Whole numbers, also as floats, so that every order of a sum gives the same."""
+    """Whole numbers, also as floats, so that a sum in any order is the same."""
     dtype = np.dtype(TYPES[kind])
     if dtype.kind == "i" and dtype.itemsize < 4:
         least = np.iinfo(dtype).min
@@ -195,7 +196,7 @@ def test_sizes_are_checked_before_the_call(serve, module):
         assert "incompatible with inferred dimension size" in reply.json["detail"]
 
 
-# 2 is the level of the other tests, which give none.
+# The other tests set no level: they use 2.
 @pytest.mark.parametrize("level, tiles", [("1", False), ("3", True)])
 def test_levels(farcall, tmp_path, level, tiles):
     (tmp_path / "m.mlir").write_text(named("f32", "matmul", (2, 2, 2)))
@@ -207,7 +208,7 @@ def test_levels(farcall, tmp_path, level, tiles):
 
 
 def test_what_cannot_be_done_in_tiles_is_done_plainly(farcall, tmp_path):
-    """A tool that refuses the quick road: the module is made all the same."""
+    """A tool refuses the fast code. The module is made without it."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ["mlir-opt", "mlir-translate", "opt", "llc"]:
@@ -230,7 +231,8 @@ def test_what_cannot_be_done_in_tiles_is_done_plainly(farcall, tmp_path):
         assert done.stdout == '{"results":[[[16.0]]]}\n', done.stderr
 
 
-# Calls a product of 9 rows, which is computed in tiles, with a malloc that gives nothing.
+# Calls a product of 9 rows, which is computed in tiles, with a malloc that always
+# fails.
 WITHOUT_MEMORY = r"""
 #include <stdio.h>
 #include <stddef.h>
@@ -265,7 +267,8 @@ int main(void) {
 
 
 def test_without_memory_for_tiles_there_are_none(farcall, tmp_path):
-    """A call of farcall would be left: here another program calls the module."""
+    """In farcall, malloc's failure would abort the call. So another program calls the
+    module."""
     kind = "memref<?x?xf32>"
     (tmp_path / "m.mlir").write_text(
         f"func.func @product(%a: {kind}, %b: {kind}, %c: {kind}) {{\n"
@@ -282,7 +285,8 @@ def test_without_memory_for_tiles_there_are_none(farcall, tmp_path):
 
 FUNCTIONS = {"exp": np.exp, "expm1": np.expm1, "log": np.log, "log2": np.log2,
              "log1p": np.log1p, "tanh": np.tanh, "erf": np.vectorize(math.erf)}
-# Polynomials would be worse than this for them, so there are none in their module.
+# Polynomials would be less accurate than this for these functions, so there are none in
+# their module.
 EXACT = {"sin": np.sin, "cos": np.cos, "atan": np.arctan, "cbrt": np.cbrt, "exp": np.exp}
 
 
@@ -318,7 +322,8 @@ CHAIN = """func.func @chain(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<
 
 
 def operations(farcall, folder):
-    """Compiles m.mlir, and counts the generic operations that its tensors become."""
+    """Compiles m.mlir, and counts the generic operations that its tensors are lowered
+    to."""
     done = farcall("compile", "m.mlir", "--road=mlir", "--keep", cwd=folder)
     assert done.returncode == 0, done.stderr
     kept = pathlib.Path(re.search(r"files are in (.+)", done.stderr)[1])
@@ -341,7 +346,7 @@ def test_a_chain_is_one_operation(farcall, serve, tmp_path):
 
 
 def operand_by(operand, taken):
-    """A function that adds the exp of a tensor of another layout to %b."""
+    """A function that adds the exp of a tensor with another layout to %b."""
     return f"""func.func @f(%a: {operand}, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {{
   %0 = math.exp %a : {operand}
   %1 = tensor.empty() : tensor<4x4xf32>

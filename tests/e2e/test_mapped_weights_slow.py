@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of 88 MiB, inside a module and in archives beside it, stay in their
-file: what the processes of a server hold themselves (RssAnon) does not grow, not
-when the module is loaded and not when all weights were read. The oracles are
-/proc and NumPy."""
+"""Weights of 88 MiB, inside a module and in archives beside it, stay in their file: the
+server's processes do not need more memory of their own (RssAnon), neither when the
+module is loaded nor after all weights were read. The oracles are /proc and NumPy."""
 import json
 import os
 import pathlib
@@ -54,7 +53,7 @@ def processes(pid):
 
 
 def resident(server):
-    """Bytes in memory by kind, of the server and what it started."""
+    """Bytes in memory by kind, of the server and its child processes."""
     sums = {"VmRSS": 0, "RssAnon": 0, "RssFile": 0, "RssShmem": 0}
     for pid in processes(server.process.pid):
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
@@ -97,7 +96,7 @@ def compile(iree, source, backend):
 def module(request, iree, folder, weights):
     source = folder / "inside.mlir"
     if not source.exists():
-        # A resource is a string of hexadecimal digits, its alignment first.
+        # A resource is a string of hexadecimal digits that begins with its alignment.
         source.write_text(
             PROGRAM.replace("WEIGHTS", "arith.constant dense_resource<w>") +
             '{-# dialect_resources: { builtin: { w: "0x40000000' +
@@ -141,7 +140,8 @@ def beside(iree, folder):
 
 
 def check(serve, weights, module, *options):
-    """Loads, reads one row, reads all; the sizes after each."""
+    """Loads the module, reads one row of weights, then all. Yields the sizes after
+    each."""
     server = serve(module, *options)
     while server.get("/readyz").status != 200:
         pass
@@ -174,8 +174,8 @@ def test_weights_in_an_archive(serve, beside, weights, archives, kind, host):
 
 
 def test_a_module_written_to_in_place(serve, weights, module, host):
-    """Its constants change, what was verified does not; replaced by renaming
-    another file to its name, nothing changes."""
+    """Writing to the file in place changes the module's constants, but not what was
+    verified. Replacing the file by renaming another one changes nothing."""
     copy = module.with_name("copy.vmfb")
     subprocess.run(["cp", module, copy], check=True)
     server = serve(host, copy)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/metrics as those read it who scrape it: both texts, what calls do to it, and its
-bound. test_metrics_peer.py has Prometheus itself read it."""
+"""/metrics as scrapers read it: both formats, how calls change it, and its limit.
+test_metrics_peer.py lets Prometheus itself read it."""
 import json
 import re
 import shutil
@@ -19,8 +19,8 @@ STAGES = ["read", "route", "admit", "queue", "decode", "call", "encode", "write"
 
 
 def read(text):
-    """{name: {labels: value}}; every line must be well-formed, the samples of a name
-    together and after its type, and no sample there twice."""
+    """{name: {labels: value}}. Every line must be well-formed, the samples of a name
+    must follow its type in one group, and no sample may occur twice."""
     samples, types, done, family = {}, {}, set(), None
     for line in text.splitlines():
         if line == "# EOF":
@@ -157,7 +157,7 @@ def test_functions_beyond_the_bound_are_summed(serve, module):
     counts = samples["farcall_call_duration_seconds_count"]
     assert sorted(counts.values()) == [1, 3]
     assert samples["farcall_functions_counted"] == {"": 1}
-    # The statistics of /v2 are each function's own all the same.
+    # The statistics of /v2 are still separate for each function.
     stats = server.get("/v2/models/s.fact/stats").json["model_stats"][0]
     assert stats["inference_count"] == 2
 
@@ -180,7 +180,7 @@ def test_a_reload_begins_again(serve, numbered):
 
 
 def test_processor_time_of_modules(serve, farcall, tmp_path):
-    """A function that loops takes time, and its module is told to have taken it."""
+    """A function loops for a while, and its module's processor time grows by that."""
     source = tmp_path / "m.mlir"
     source.write_text("""func.func @spin(%n: i64) -> i64 {
   %zero = arith.constant 0 : i64

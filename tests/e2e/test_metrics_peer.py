@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prometheus scrapes a server: promtool has nothing to say against either text, every
-query of the dashboard and of the alert rules finds data, and no rule fires but the one that
-is to."""
+"""Prometheus scrapes a server: promtool accepts both formats, every query of the
+dashboard and of the alert rules finds data, and only the intended rule fires."""
 import json
 import re
 import shutil
@@ -34,7 +33,7 @@ def panels():
 
 
 def queries():
-    """Name and expression of all queries of the dashboard, and of the rules."""
+    """The name and expression of each query of the dashboard and the rules."""
     found = [(panel["title"], target["expr"]) for panel in panels()
              for target in panel["targets"]]
     document = json.loads(DASHBOARD.read_text())
@@ -88,7 +87,7 @@ class Prometheus:
             return json.load(answer)["data"]
 
     def wait(self, said, **arguments):
-        """Waits until a query has an answer that `said` likes."""
+        """Waits until a query has an answer for which `said` is true."""
         until = time.monotonic() + 120
         while time.monotonic() < until:
             try:
@@ -121,7 +120,7 @@ def scraped(serve, tmp_path):
 
 def test_the_shipped_configuration_reaches_a_server_with_tls_and_tokens(serve, farcall,
                                                                         tmp_path):
-    """By the lines that are comments in it."""
+    """Uses the lines that are comments in the shipped file."""
     authority = Authority(tmp_path)
     certificate, key = authority.sign("server")
     secret, line = farcall("token", "new", "p", "--scope=metrics").stdout.splitlines()
@@ -167,7 +166,7 @@ def test_prometheus_answers_every_query(scraped):
     assert target["health"] == "up", target["lastError"]
     prometheus.wait(lambda found: found and float(found[0]["value"][1]) > 100,
                     query="sum(farcall_calls_total)")
-    # Something was replaced, for the annotation.
+    # A module was replaced, so that there is an annotation.
     assert server.request("POST", "/api/v1/modules/s/reload?force=1").status == 200
     server.results("s/fact", [5])
     empty = []
@@ -183,13 +182,13 @@ def test_prometheus_answers_every_query(scraped):
     groups = prometheus.get("rules")["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     assert rules and all(rule["health"] == "ok" for rule in rules), rules
-    # Of the module that is broken.
+    # Only the broken module fires a rule.
     assert {rule["name"] for rule in rules if rule["state"] == "firing"} == {"FarcallCritical"}
-    # What a rule compares is there, also when it does not fire.
+    # The value that a rule compares exists, even if the rule does not fire.
     for rule in rules:
         left = re.sub(r"[^=]?[=<>]=? [0-9.]+.*$", "", rule["query"])
         assert prometheus.get("query", query=left)["result"], rule["query"]
-    # The names of Triton, as scalers read them.
+    # The names of Triton's metrics, which autoscalers read.
     assert prometheus.get("query", query="avg(rate(nv_inference_queue_duration_us[30s]) / "
                           "(1 + rate(nv_inference_request_success[30s])))")["result"]
 
@@ -200,5 +199,5 @@ def test_it_is_scraped_as_openmetrics(scraped):
     server.results("s/fact", [5])
     prometheus.wait(lambda found: found, query="farcall_calls_total")
     metadata = prometheus.get("targets/metadata", metric="farcall_calls")
-    # Only OpenMetrics names a counter without its ending.
+    # Only OpenMetrics names a counter without the ending _total.
     assert [each["type"] for each in metadata] == ["counter"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators of ai.onnx.ml as farcall compile converts them: each operator against
-onnxruntime, and two through the compiler."""
+"""Estimators of ai.onnx.ml as farcall compile converts them: each operator is compared
+with onnxruntime, and two are also compiled."""
 import json
 import subprocess
 
@@ -13,7 +13,7 @@ REFUSED = {
     "probabilities": "CalibratedClassifierCV", "equal": "BRANCH_EQ",
     "texts": "encode text as numbers", "dictionary": "CategoryMapper: it is not",
 }
-# Runs beside ONNX: what onnxruntime answers.
+# Runs in the Python with ONNX, and prints the answers of onnxruntime.
 RUNTIME = """
 import json, sys, numpy, onnxruntime
 session = onnxruntime.InferenceSession(sys.argv[1])
@@ -25,7 +25,7 @@ NAMES = ["low", "mid", "high"]
 
 @pytest.fixture(scope="module")
 def said(onnx_tools, tmp_path_factory):
-    """What the script says of each case; and the folder with two models."""
+    """What the script prints for each case, and the folder with two models."""
     folder = tmp_path_factory.mktemp("ml")
     done = subprocess.run(
         [onnx_tools / "python3", ROOT / "tests/e2e/ml_models.py",

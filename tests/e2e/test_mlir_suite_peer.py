@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLIR's own integration tests, of those that run on this processor every one:
-`farcall compile` takes the place of the passes that lower, `farcall run` that of
-mlir-runner, and what the module prints is judged by LLVM's FileCheck, by the words of the
-test itself. FARCALL_MLIR_TESTS names the folder that scripts/mlir-tests prints.
-tests/spec/mlir_tests.tsv has what is not run or does not pass, and why."""
+"""All of MLIR's own integration tests that can run on this processor. `farcall compile`
+replaces the passes that lower, and `farcall run` replaces mlir-runner. LLVM's
+FileCheck judges what the module prints by the rules in the test itself.
+FARCALL_MLIR_TESTS is the folder that scripts/mlir-tests prints.
+tests/spec/mlir_tests.tsv lists the tests that are not run or do not pass, and why."""
 import csv
 import fnmatch
 import os
@@ -43,7 +43,7 @@ def tool(name, *arguments, **options):
 
 
 def why_not(farcall, path, run, work):
-    """Why the test does not pass, or None."""
+    """Why the test does not pass. None: it passes."""
     source, module = work / "source.mlir", work / "m.so"
     text, entry = mlir_suite.callable_text(path.read_text(), run.entry)
     source.write_text(text)
@@ -70,7 +70,7 @@ def why_not(farcall, path, run, work):
 
 
 def jobs_of(folder):
-    """(name, path, Run) of each; a Run that is None: the test only has passes run."""
+    """(name, path, Run) of each test. If Run is None, the test only runs passes."""
     for path in sorted(folder.rglob("*.mlir")):
         if mlir_suite.ELSEWHERE.search(str(path)):
             continue
@@ -104,5 +104,5 @@ def test_what_mlir_expects_is_printed(farcall, folder, known, tmp_path, capsys):
                if not any(fnmatch.fnmatch(name, each) for each in known)]
     assert len(ran) > 200
     assert not unknown
-    # A row whose test passes by now is one too many.
+    # If a listed test passes now, its row must be removed.
     assert not [each for each in known if not fnmatch.filter(failed.keys() | unrun, each)]

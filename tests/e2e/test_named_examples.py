@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples that a sidecar names: who gives them out, who makes their calls, and what the
-modules of examples/ show."""
+"""The named examples of a sidecar: who returns them, who makes their calls, and what
+those of the modules in examples/ show."""
 import json
 import shutil
 
@@ -16,7 +16,7 @@ HYP = {"function": "hyp", "name": "a/b & c", "args": [3, 4]}
 
 @pytest.fixture
 def module(tmp_path):
-    """Writes m.vmfb with a sidecar of these examples; returns its path."""
+    """Writes m.vmfb with a sidecar of these examples. Returns its path."""
     shutil.copy(SCALARS, tmp_path / "m.vmfb")
 
     def put(*examples):
@@ -113,7 +113,8 @@ def test_diff_makes_their_calls(farcall, module, tmp_path):
     assert untried == ["untried   divide: neither file answers its example, but call_failed"]
 
 
-# Zeros are no answer: each function of what is shipped shows something.
+# An answer of zeros shows nothing: each shipped function has an example with a telling
+# result.
 @pytest.mark.parametrize("name, function, shows", [
     ("mandelbrot", "render", lambda image: len({each for row in image for each in row}) > 20),
     ("matmul", "matmul", lambda product: product == [[19.0, 22.0], [43.0, 50.0]]),

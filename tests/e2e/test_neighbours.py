@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module whose every answer is compared (chaos.c), beside modules that print, hang, leak,
-make threads and crash, while it is read anew each second and, with worker processes, one
-of them is killed every 100 ms. test_neighbours_peer.py is the same for ten minutes."""
+"""A module whose answers are all compared (chaos.c), beside modules that print, hang,
+leak, make threads and crash. Each second it is reloaded and, with worker processes,
+every 100 ms one of them is killed. test_neighbours_peer.py does the same for ten
+minutes."""
 import collections
 import json
 import pathlib
@@ -17,8 +18,8 @@ from conftest import Server
 from test_chaos import OBJECTS, chaos
 
 HERE = pathlib.Path(__file__).parent
-# Function: its argument and what the server may answer. A neighbour's own calls may fail,
-# each in its own way; whatever is not here is a mistake of the server.
+# For each function: its argument, and the allowed statuses. A neighbour's own calls may
+# fail, each in its own way. Any other status is an error of the server.
 NEIGHBOURS = {
     "prints": (256, {200}),
     "hangs": (0, {503, 504}),
@@ -32,7 +33,7 @@ IN_THREADS = ["prints", "hangs", "threads"]  # whoever leaks or crashes takes th
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """A folder of `add`, and of each neighbour as a module of its own."""
+    """A folder with `add`, and with each neighbour as a module of its own."""
     folder = tmp_path_factory.mktemp("house")
     for name in ("add.so", "add.farcall.json"):
         shutil.copy(OBJECTS / name, folder)
@@ -50,8 +51,8 @@ def house(tmp_path_factory):
 
 
 class Beside:
-    """Calls `names` all the time, each from a thread of its own, and puts `add.so` in its
-    place anew each second."""
+    """Calls `names` all the time, each in a thread of its own, and replaces `add.so`
+    each second."""
 
     def __init__(self, server, folder, names):
         self.server, self.folder = server, folder

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Open Inference Protocol against the native API: the same call gives the same
-bits, as JSON and as bytes. And its clients as they are published."""
+"""The Open Inference Protocol compared with the native API: the same call gives the
+same bits, as JSON and as bytes. Also its published clients."""
 import json
 import os
 import pathlib
@@ -40,7 +40,7 @@ def test_what_has_no_type_gets_it_from_the_value(iree, serve, farcall, tmp_path)
     for datatype, value in (("FP32", numpy.ones((2, 3), "f4")),
                             ("INT64", numpy.array([2**53 + 1])), ("BOOL", numpy.array([True]))):
         for raw in (False, True):
-            # A client that knows no names, as MLServer's.
+            # Some clients, such as MLServer's, do not know the names of inputs.
             found = infer(server, "same", {"input-1": (datatype, value)}, raw, raw)
             assert same_bits(found["0"], value)
     done = farcall("run", module, "--input=i64=6", "--output=-")
@@ -50,7 +50,7 @@ def test_what_has_no_type_gets_it_from_the_value(iree, serve, farcall, tmp_path)
 
 @pytest.fixture
 def clients():
-    """Python with tests/requirements-clients.txt."""
+    """The Python that has tests/requirements-clients.txt."""
     folder = os.environ.get("FARCALL_CLIENTS")
     if not folder:
         pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
@@ -87,7 +87,8 @@ def test_a_name_is_echoed_however_it_is_written(serve):
 
 
 def test_a_name_that_means_two_functions_is_told(serve, tmp_path):
-    """module "simple.add_sub" alone, and function "add_sub" of "simple"."""
+    """The name means the only function of module "simple.add_sub", and also the
+    function "add_sub" of "simple"."""
     for name in ("simple", "simple.add_sub", "other"):
         for suffix in (".so", ".farcall.json"):
             shutil.copy(SIMPLE.with_suffix(suffix), tmp_path / (name + suffix))
@@ -280,10 +281,10 @@ print("done")
 '''
 
 
-# The calls of the examples beside tritonclient's sources, which no package has: infer,
-# async_infer, aio_infer, sequence_sync, string_infer, health_metadata and model_control; not
-# that a server is called "triton", that BYTES have many elements, and that a model is
-# loaded with another configuration, which farcalld does not do.
+# The calls of the examples in tritonclient's sources, which no package contains: infer,
+# async_infer, aio_infer, sequence_sync, string_infer, health_metadata and
+# model_control. Three things are left out, because farcalld differs: the server's name
+# "triton", BYTES with many elements, and loading a model with another configuration.
 def test_tritonclient_unmodified(clients, iree, serve, tmp_path):
     echo = shutil.copy(triton.echo(iree), tmp_path / "echo.vmfb")
     server = serve("--admin=loopback", SIMPLE, MODULES / "simple_sequence.so", echo)

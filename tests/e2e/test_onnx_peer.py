@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_onnx_slow.py with every test there is: twenty minutes of processor time."""
+"""test_onnx_slow.py with all of ONNX's tests: twenty minutes of processor time."""
 import pytest
 
 from test_onnx_slow import (answers, reference, suite,  # noqa: F401

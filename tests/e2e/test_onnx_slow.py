@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each third test of an ONNX operator that IREE's importer and compiler take, over
-HTTP; prints how many pass. The first run compiles for some seven minutes of
-processor time, and keeps it. What IREE's own runtime gets right we must, and answer
-the same bits; tests/spec/onnx_operators.tsv has what is not equal, and why.
-test_onnx_peer.py takes them all."""
+"""Every third test of an ONNX operator that IREE's importer and compiler accept, over
+HTTP; prints how many pass. The first run compiles for about seven minutes of
+processor time, and keeps the modules. Where IREE's own runtime is right, we must be
+right and give the same bits. tests/spec/onnx_operators.tsv lists what differs, and
+why. test_onnx_peer.py runs all tests."""
 import collections
 import json
 
@@ -29,7 +29,7 @@ def suite(onnx, step):
 
 @pytest.fixture(scope="module")
 def reference(suite):
-    """{name: None or what IREE's runtime got wrong}, for both hosts."""
+    """{name: None, or what is wrong in IREE's runtime}, for both hosts."""
     return json.loads(suite.make("reference", suite.compiled()))
 
 
@@ -38,7 +38,7 @@ def judged(suite, name, results):
 
 
 def called(suite, names, *options):
-    """{name: (why it failed, or what is wrong and what is unlike, signature)}"""
+    """{name: (why the call failed, or what is wrong and what differs, signature)}"""
     found = {}
     for begin in range(0, len(names), AT_ONCE):
         part = names[begin:begin + AT_ONCE]
@@ -103,7 +103,8 @@ def test_recovered_signatures_are_the_declared_ones(suite, answers, capsys):
 
 
 def test_values_of_unknown_type_are_sent_by_oip(suite, reference, capsys):
-    """A tensor of it says its type itself. What IREE's runtime gets right comes back."""
+    """A tensor of unknown type is sent with its own type. If IREE's runtime is right,
+    so must we be."""
     signatures = {name: answer[1] for name, answer in called(
         suite, suite.compiled(), "--isolation=process").items()}
     unknown = [name for name, signature in signatures.items() if "unknown" in

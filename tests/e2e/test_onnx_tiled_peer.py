@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX's tests of operators that are products of matrices, compiled as `farcall compile`
-does at level 2: matrices laid out in tiles, convolutions as products of matrices. What
-answers right without these flags must with them."""
+"""ONNX's tests of operators that are products of matrices, compiled as `farcall
+compile` does at level 2: matrices are laid out in tiles, convolutions become
+products of matrices. A test that passes without these flags must pass with them."""
 import re
 
 import pytest
@@ -14,7 +14,7 @@ PRODUCTS = re.compile("attention|conv|det|einsum|gemm|gru|lstm|matmul|rnn")
 
 
 def level_2():
-    """The flags of `farcall compile -O2`, as its source has them."""
+    """The flags of `farcall compile -O2`, read from its source."""
     source = (ROOT / "cli/compile/iree.c").read_text()
     return re.findall(r'tiled \? "([^"]+)"', source)
 

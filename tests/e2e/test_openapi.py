@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET /openapi.json: it describes what the server does. Its schemas are judged by the
-jsonschema package; tests/openapi asks the tools that are made for such documents."""
+"""GET /openapi.json describes what the server does. The jsonschema package judges its
+schemas; tests/openapi uses tools that are made for such documents."""
 import itertools
 import json
 import re
@@ -57,7 +57,7 @@ def at(document, reference):
 
 
 def validator(document, reference):
-    """Judges by one schema, whose references lead into the document."""
+    """A validator for one schema, whose references point into the document."""
     return jsonschema.Draft202012Validator(
         {"$ref": reference, "components": document["components"]})
 
@@ -199,7 +199,7 @@ def test_errors_are_problems(asked, document):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """More modules than a turn of the loop writes about, and odd names."""
+    """More modules than a turn of the loop can write, and odd names."""
     folder = tmp_path_factory.mktemp("many")
     for name in [f"m{i}" for i in range(200)] + ["a.b", "a-b", "a_b"]:
         shutil.copy(EXAMPLES / "matmul.vmfb", folder / f"{name}.vmfb")
@@ -222,7 +222,7 @@ def test_a_long_document_is_whole(many):
     paths = document["paths"]
     assert len(functions_of(document)) == 2 * (203 + 2 + 2)  # all but the wider one, each with ?iterate, too
     assert "/api/v1/functions/large@3/matmul" in paths
-    # m0 leads to version 2, so version 1 has a path of its own.
+    # The name m0 leads to version 2, so version 1 has a path of its own.
     assert "/api/v1/functions/m0@1/matmul" in paths
     assert "/api/v1/functions/m0@2/matmul" in paths
     assert paths["/api/v1/functions/wide/wide"]["post"]["summary"] == "wide"
@@ -240,7 +240,8 @@ LONG = ["/openapi.json", "/api/v1/modules?signatures=1", "/api/v1/functions?sign
 
 
 def patient(server, path):
-    """Asks until there is room: documents of clients that have left are written too."""
+    """Repeats the request until there is room: documents of clients that have left are
+    still being written."""
     while True:
         reply = server.get(path)
         if reply.status != 503:
@@ -260,7 +261,7 @@ def test_clients_may_leave_while_it_is_written(many, path, orderly):
             if not orderly:
                 gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     assert patient(many, path).body == expected
-    # Those that have left are noticed in later turns.
+    # Clients that have left are only noticed in later turns.
     for _ in range(1000):
         flight = many.get("/api/v1").json["in_flight"]
         if flight["connections"] == 1:
@@ -269,7 +270,7 @@ def test_clients_may_leave_while_it_is_written(many, path, orderly):
 
 
 def test_many_may_ask_at_once(many):
-    """Beyond a limit they are told to come again."""
+    """Beyond a limit, clients are told to come again."""
     def ask(i):
         return many.get(LONG[i % len(LONG)])
     with ThreadPoolExecutor(64) as pool:
@@ -321,7 +322,7 @@ def test_no_path_is_written_twice(many):
 
 
 def chunks(answer):
-    """The body of an answer in chunks, to its end."""
+    """Reads the whole body of a chunked answer."""
     head, rest = answer.split(b"\r\n\r\n", 1)
     assert b"\r\nTransfer-Encoding: chunked" in head
     body = b""
@@ -338,7 +339,8 @@ def chunks(answer):
 
 @pytest.mark.parametrize("path", LONG)
 def test_what_is_sent_behind_the_request_is_answered_next(many, path):
-    """A pipelined call, and a body that nobody asked for, wait for the document."""
+    """A pipelined call, and a body that the request should not have, wait for the
+    document."""
     lines = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n"
     call = ("POST /api/v1/functions/m1/matmul HTTP/1.1\r\nHost: localhost\r\n"
             "Content-Length: 15\r\nConnection: close\r\n\r\n[[[2.0]],[[3]]]")
@@ -355,8 +357,8 @@ def test_what_is_sent_behind_the_request_is_answered_next(many, path):
 
 
 def test_sessions_are_in_it_as_they_are_answered(asked, document):
-    """Each operation on a session that is there, by its path and method, and no others:
-    the routes' own table lists them."""
+    """The document has each operation of a session, with its path and method, and no
+    others. The oracle is the table of routes."""
     rows = re.findall(r'^FC_STATE_ROUTE\(\w+, "([^"]+)", ([^,]+),',
                       (ROOT / "server/dialect/route.def").read_text(), re.M)
     wanted = {(path, method.lower()) for path, methods in rows

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Unix socket that a server has beside TCP without being asked, so that verbs which
-change it work on its machine, for its user."""
+"""The Unix socket that a server opens beside TCP without being asked. With it, verbs
+that change the server work on its machine for its user."""
 import json
 import os
 import re
@@ -62,7 +62,7 @@ def test_two_servers_are_each_changed_by_their_own(start, runtime):
         statuses = [each.get("/api/v1/functions/digits").status for each in (one, two)]
         assert statuses == [404, 200]
         assert farcall(runtime, "load", "digits", "--server", url)[0] == 0
-    # Over TCP nobody may, as before.
+    # Over TCP these acts are still forbidden.
     assert one.request("POST", "/api/v1/modules/digits/unload").json["code"] == "forbidden"
     assert one.stop() == 0
     assert sockets(runtime) == [f"127.0.0.1:{two.port}.sock"]
@@ -78,7 +78,7 @@ def test_what_a_killed_server_leaves_is_no_socket(start, runtime):
 
 
 def test_another_server_is_never_changed(start, runtime):
-    """Not even where its socket has the name that the asked one's would have."""
+    """Not even if the other server's socket has the name of the asked one's."""
     asked, other = start("--admin=off"), start()
     folder = runtime / "farcall"
     for name in f"127.0.0.1:{asked.port}.sock", f"0.0.0.0:{asked.port}.sock":
@@ -159,7 +159,7 @@ def test_a_folder_that_is_not_ours_alone_is_not_used(start, runtime, spoil):
 
 
 def test_it_does_not_say_that_modules_come_later(tmp_path, runtime):
-    """As a Unix socket that was asked for does."""
+    """A Unix socket that was asked for does say that. The server's own socket does not."""
     (tmp_path / "empty").mkdir()
     done = subprocess.run(
         [BIN / "farcalld", "--listen=127.0.0.1:0", tmp_path / "none.vmfb"], text=True,
@@ -169,7 +169,8 @@ def test_it_does_not_say_that_modules_come_later(tmp_path, runtime):
 
 
 def test_it_makes_no_server_ready_that_has_nothing(start, tmp_path):
-    """As a Unix socket that was asked for does."""
+    """A listener that was asked for makes an empty server ready. The server's own
+    socket does not."""
     (tmp_path / "empty").mkdir()
     words = "--allow-empty", "--ready=any"
     assert start(*words, paths=(tmp_path / "empty",)).get("/readyz").status == 503

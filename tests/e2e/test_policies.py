@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the configuration file says of single modules, and what comes of it."""
+"""The policies of single modules in the configuration file, and their effects."""
 import json
 import re
 import shutil
@@ -34,7 +34,7 @@ def test_versions_and_aliases(serve, versions):
     assert server.get("/v2/models/m/versions/2/config").json["version_policy"] == \
         {"specific": {"versions": [2, 3]}}
     assert names(server) == {"m@2": ["m@stable"], "m@3": ["m"]}
-    # What was promoted comes before.
+    # A promotion overrides the file.
     server.request("POST", "/api/v1/modules/m@3/promote", json.dumps({"alias": "stable"}))
     assert answers(server, "m@stable") == 3
     server.request("POST", "/api/v1/modules/m@2/promote")
@@ -113,7 +113,7 @@ def test_each_version_has_its_policy(serve, versions):
         ["process", "thread", "process", "process"]
     assert [answers(server, f"m{each}") for each in ("", "@1", "@2", "@3")] == \
         [3, 1, "function_not_found", 3]
-    # What is printed is a file that says the same.
+    # The printed options are a file with the same meaning.
     done = subprocess.run([BIN / "farcalld", "-T", "-c", config], text=True, check=True,
                           capture_output=True, env=user_environment())
     config.write_text(done.stdout)
@@ -195,7 +195,7 @@ def test_what_is_not_there_is_told_before(tmp_path, key, said):
 
 
 def hang_up(server, says):
-    """Sends SIGHUP and waits until the log has the line."""
+    """Sends SIGHUP and waits until the log has this line."""
     before = len(server.lines)
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: any(says in line for line in server.lines[before:]))
@@ -203,7 +203,7 @@ def hang_up(server, says):
 
 
 def test_what_holds_for_all_is_read_again(serve, versions):
-    """Modules that the file does not name are hosted anew as well, once."""
+    """Modules that the file does not name are loaded again, too, once."""
     server = serve("-c", versions.config())
     done = '"act":"reload","by":"SIGHUP"'
     generations = [server.get("/api/v1/modules/m").json["generation"]]
@@ -232,7 +232,7 @@ def test_the_file_is_read_again(serve, versions):
     assert server.get("/api/v1").json["limits"]["timeout_ms"] == 8000
     assert server.get("/api/v1/modules/m").json["host"]["isolation"] == "thread"
 
-    # A module that is hosted in another way is loaded anew, another one is not.
+    # A module whose host changes is loaded again; another one is not.
     before = server.get("/api/v1/modules/m").json["generation"]
     versions.config('"timeout": "8s",', m={"versions": "2", "isolation": "process"})
     hang_up(server, done)
@@ -242,7 +242,7 @@ def test_the_file_is_read_again(serve, versions):
     hang_up(server, done)
     assert server.get("/api/v1/modules/m").json["generation"] == module["generation"]
 
-    # A mistake changes nothing, and is told with its place.
+    # A mistake changes nothing, and is reported with its place.
     config.write_text('{ "timeout": "6s",\n "modules": { "m": { "version": 1 } } }')
     said = hang_up(server, "nothing has changed")
     assert any(f"{config}:2:22: unknown key 'version': did you mean 'versions'?" in line

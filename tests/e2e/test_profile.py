@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of calls: what is in them, of small modules and of hostile ones, from a
-server and of `farcall profile`; who gets one is tested in http/transcripts."""
+"""Profiles of calls: their contents, for small and for hostile modules, from a server
+and from `farcall profile`. Who may get one is tested in http/transcripts."""
 import gzip
 import json
 import re
@@ -20,7 +20,7 @@ VMVX = ["--iree-hal-target-backends=vmvx"]
 
 
 def check(profile):
-    """What holds of every profile. Returns its rows by kind."""
+    """Checks what holds for every profile. Returns its rows by kind."""
     rows = profile["rows"]
     assert rows[0]["kind"] == "call" and "parent" not in rows[0]
     assert rows[0]["ns"] == profile["ns"] == sum(row["self_ns"] for row in rows)
@@ -84,7 +84,7 @@ def test_beside_raw_bytes(ask):
 
 
 def test_recursion_and_failure(ask):
-    """A failed call has an error alone, and the next one a profile of its own."""
+    """A failed call has only an error, and the next call gets a profile of its own."""
     _, call = ask(OPS)
     for _ in range(2):
         kinds = check(call("ops/call.deep", "[]").json["profile"])
@@ -94,7 +94,7 @@ def test_recursion_and_failure(ask):
 
 
 def test_a_hundred_thousand_dispatches(ask, iree):
-    """The profile does not grow with them, and neither does the answer."""
+    """Neither the profile nor the answer grows with the number of dispatches."""
     _, call = ask(iree.compile(CONTROL, *VMVX))
     module = iree.compile(CONTROL, *VMVX).stem
     body = json.dumps([[1.0] * 3, 100000])
@@ -128,7 +128,8 @@ def test_dispatches_are_spans_of_a_sampled_call(serve, accept, coding):
     size = replies[2].headers.get("Inference-Header-Content-Length")
     profile = json.loads(document[:int(size)] if size else document)["profile"]
     rows = [row for row in check(profile)["dispatch"]]
-    # The end of the server waits a second for them, which may be short.
+    # When the server ends, it waits for the spans for a second, which may be too short.
+    # So wait here.
     wait_until(lambda: sum(each["kind"] == 2 for each in collector.spans) == 2)
     assert server.stop() == 0
     roots = [each for each in collector.spans if each["kind"] == 2]
@@ -156,7 +157,7 @@ def test_dispatches_are_spans_of_a_sampled_call(serve, accept, coding):
 
 
 def read_speedscope(path):
-    """(the stacks of names, the times of their last) of a file that speedscope reads."""
+    """(the stacks of names, the time of each) in a file of speedscope's format."""
     file = json.loads(path.read_text())
     assert file["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     names = [frame["name"] for frame in file["shared"]["frames"]]
@@ -184,7 +185,7 @@ def test_the_command_line(farcall, serve, tmp_path):
         assert head.split() == ["TIME", "SELF", "COUNT", "BYTES", "WHAT"]
         assert first.endswith(" call classify")
         assert sum(" dispatch " in row for row in rows) >= 2
-    # The rows of the table in its order, each below its callers.
+    # The rows of the table in order, each below its callers.
     stacks, weights = read_speedscope(file)
     shown = [row[43:] for row in runs[0].stdout.splitlines()[1:]]
     assert [("  " * (len(stack) - 1), stack[-1]) for stack in stacks] == \
@@ -220,7 +221,7 @@ def test_the_only_function_of_a_module_needs_no_name(farcall, serve, tmp_path, m
     assert done.returncode == 0 and " call matmul" in done.stdout, done.stderr
     done = farcall("profile", ROOT / "examples/iree/matmul.vmfb", "--example=two")
     assert done.returncode == 64 and "there is 'two by two'" in done.stderr
-    # What is of a file alone has it read as one.
+    # An option that only makes sense for a file has the name read as a file.
     done = farcall("profile", "matmul", "-f", "matmul")
     assert done.returncode == 65 and "matmul: not a module" in done.stderr, done.stderr
 

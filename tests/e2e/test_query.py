@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking about functions: every form of every function of the example module
-and of two IREE modules, an example of each that is called, entity tags."""
+"""Queries about functions: every form of every function of the example module and of
+two IREE modules, an example of each that is called, and entity tags."""
 import hashlib
 import json
 
@@ -20,8 +20,9 @@ FORMATS = {
     "v1": "application/json",
     "jsonschema": "application/schema+json",
 }
-# A word of the reason why a function cannot be written in a form; None: it can. SIP has
-# no structure in one raw value; neither SIP nor V1 has arguments that are results too.
+# A word of the reason why a function cannot be written in a form. None: it can. SIP
+# cannot express a structure in one raw value; neither SIP nor V1 has arguments that are
+# also results.
 def lacks(form, signature):
     if form in ("sip", "v1") and signature["name"] == "scale_inplace":
         return "is written to; this form has inputs alone"
@@ -32,7 +33,7 @@ def lacks(form, signature):
     return None
 
 
-# What the sources say: examples are zeros, and these functions refuse them.
+# Examples are zeros, which these functions refuse with the texts of their sources.
 REFUSED = {"scalars-3.13.0/divide": "division by zero",
            "tensor/conv": "the image must be at least 3x3"}
 
@@ -50,7 +51,7 @@ def asked(tmp_path_factory, farcall):
 
 @pytest.fixture(scope="module")
 def functions(asked):
-    """[(module, signature)] of everything served."""
+    """[(module, signature)] of everything that is served."""
     modules = asked.get("/api/v1/modules?signatures=1").json["modules"]
     found = [(module, function)
              for module in modules for function in module["functions"]]
@@ -194,7 +195,7 @@ def test_a_call_of_another_function_than_was_asked_about(asked):
 
 
 def test_a_changed_module_has_another_tag(tmp_path, farcall, serve):
-    """The same function compiled without checks: another file, another tag."""
+    """The same function compiled without checks is another file, so it has another tag."""
     tags = []
     for flags in [[], ["--unchecked"]]:
         done = farcall("compile", ROOT / "examples/add.mlir", *flags,

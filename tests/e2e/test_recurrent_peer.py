@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An LSTM, exported to ONNX and compiled, whose state a session keeps: a thousand steps,
-of which each sends its input alone, give what onnxruntime gives, which is given its state
-with each."""
+"""An LSTM, exported to ONNX and compiled, whose state is kept in a session. In each of
+a thousand steps only the input is sent. The results must be those of onnxruntime,
+which is given the state in each step."""
 import json
 import subprocess
 
@@ -16,7 +16,7 @@ STATE = {"h": {"argument": 1, "result": 1}, "c": {"argument": 2, "result": 2}}
 
 @pytest.fixture(scope="module")
 def lstm(onnx_tools, tmp_path_factory):
-    """(the module, what onnxruntime makes of the inputs)"""
+    """(the module, the results of onnxruntime for the inputs)"""
     folder = tmp_path_factory.mktemp("lstm")
     subprocess.run([onnx_tools / "python3", ROOT / "tests/e2e/recurrent_steps.py",
                     folder / "lstm.onnx", folder / "steps.npz", str(STEPS)],

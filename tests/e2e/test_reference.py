@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall test --reference: a module beside an ONNX model, and beside arrays."""
+"""farcall test --reference: a module compared with an ONNX model, and with arrays."""
 import re
 import subprocess
 
@@ -30,7 +30,7 @@ def scale(farcall, tmp_path_factory):
 
 @pytest.fixture
 def beside(farcall, onnx_tools, scale, tmp_path):
-    """Tests the module beside the arrays."""
+    """Tests the module against the arrays."""
     def run(*options, **arrays):
         numpy.savez(tmp_path / "r.npz", **arrays)
         return farcall("test", scale, f"--reference={tmp_path}/r.npz", "--tools", onnx_tools,
@@ -75,7 +75,7 @@ def test_wrong_command_lines(farcall, scale, tmp_path):
 
 
 def test_a_model(farcall, onnx_tools, tmp_path):
-    """With arguments that are drawn, and with given ones."""
+    """Uses random arguments, and given ones."""
     for script in ("xor", "edges"):
         subprocess.run([onnx_tools / "python3", ROOT / f"examples/onnx/{script}.py"],
                        cwd=tmp_path, check=True, timeout=120)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where processors differ in how a function is called: narrow integers and halves in
-registers and on the stack, complex numbers when registers run out, results that C would
-return in several float registers, and what is above a narrow result. The functions are
-MLIR's; what they answer is computed here."""
+"""Function calls in which processors differ: narrow integers and halves in registers
+and on the stack, complex numbers when registers run out, results that C would return
+in several float registers, and the bits above a narrow result. The functions are
+MLIR; their results are computed here."""
 import numpy
 import pytest
 
@@ -17,7 +17,7 @@ def function(name, arguments, results, body, returned):
 
 
 def weigh(name, kinds):
-    """A function of scalars that returns the sum of (i + 1) * argument i, in f64."""
+    """A function of scalars that returns the sum of (i + 1) * argument i as f64."""
     body, total = "  %zero = arith.constant 0.0 : f64\n", "%zero"
     for i, kind in enumerate(kinds):
         if kind == "i1":
@@ -54,7 +54,7 @@ WEIGHED = {
     "halves": ["f16", "bf16"] * 6,
     "mixed": ["i8", "f16", "i32", "f64", "i1", "bf16", "f32"] * 3,
     "complex": ["complex<f32>"] * 3,
-    # The real part is in the last register, the imaginary one on the stack.
+    # The real part is in the last register, the imaginary part on the stack.
     "split": ["f32"] * 7 + ["complex<f32>", "f32"],
 }
 NARROW = """
@@ -99,8 +99,8 @@ func.func @amid(%a: i8, %m: memref<?xf32>, %b: i1, %n: memref<2xf64>, %c: i16, %
 
 
 def alike(name, kind, count):
-    """A function whose results are its arguments: C returns up to four floats in
-    registers, and larger structures through an address."""
+    """A function that returns its arguments. C returns up to four floats in registers,
+    and larger structures through an address."""
     values = [f"%a{i}" for i in range(count)]
     return function(name, [kind] * count, [kind] * count, "", values)
 
@@ -124,7 +124,7 @@ def served(farcall, tmp_path_factory):
 
 
 def value_of(kind, i):
-    """An argument as JSON, and what it weighs."""
+    """An argument as JSON, and its value as a number."""
     if kind == "i1":
         return i % 3 != 1, float(i % 3 != 1)
     if kind.startswith("i"):

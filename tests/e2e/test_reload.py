@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules are reloaded under calls, by signal, by HTTP and by farcall over a Unix
-socket; what fails changes nothing; nothing is left behind."""
+"""Modules are reloaded during calls: by a signal, by HTTP, and by farcall over a Unix
+socket. A failure changes nothing, and nothing is left behind."""
 import json
 import os
 import signal
@@ -61,7 +61,8 @@ def leaves_nothing(server, module, count):
     for number in range(count):
         once(number)
     wait_until(quiet)
-    # When either was counted, a connection or a process may have been about to end.
+    # A difference of two is allowed: at either count a connection or a process may have
+    # been about to end.
     wait_until(lambda: all(now <= then + 2 for now, then in
                            zip(taken(server.pid)[1:], before[1:])))
     after = taken(server.pid)

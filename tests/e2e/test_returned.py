@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file that unit/module/native/returned reads is what llc says today."""
+"""The file that unit/module/native/returned reads must be what llc prints now."""
 import importlib.util
 
 import pytest

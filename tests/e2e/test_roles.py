@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments that a function writes into: tests/corpus/iree/roles has functions as torch
-exports them. What nobody declared is refused, what is declared or known is answered."""
+exports them. A call with an undeclared write is refused; one with a declared or
+known write is answered."""
 import json
 import shutil
 
@@ -72,7 +73,7 @@ def test_what_nobody_declared_is_refused(serve, alone):
             ("2", "FP32", [3, 4], [0] * 12)]]}))
     assert (reply.status, reply.headers["Farcall-Error-Code"]) == (
         500, "argument_written"), reply.body
-    # The error says what to write into the sidecar.
+    # The error contains the entry for the sidecar.
     entry = json.loads(detail[detail.index("{"):detail.rindex("}") + 1])
     alone.with_suffix(".farcall.json").write_text(
         json.dumps({"farcall": 1, "functions": [entry]}))
@@ -135,7 +136,7 @@ def test_the_doctor_finds_it(farcall, alone):
 
 @pytest.mark.parametrize("x, found", [(X, ["put"]), ([0] * 4, [])])
 def test_the_doctor_makes_the_calls_of_examples(farcall, alone, x, found):
-    """As they are: zeros over zeros show nothing."""
+    """Uses the example's arguments: writing zeros over zeros would not be noticed."""
     alone.with_suffix(".farcall.json").write_text(json.dumps(
         {"farcall": 1, "abi": "module", "functions": [], "examples": [
             {"function": "put", "name": "a row", "args": [[1], [x], [[0] * 4] * 3]}]}))
@@ -145,7 +146,7 @@ def test_the_doctor_makes_the_calls_of_examples(farcall, alone, x, found):
             if each["subject"] == "role" and each["level"] == "warn"] == found
 
 
-# As `put` of roles.mlir: nothing says before a call that a row of the cache is written.
+# Like `put` of roles.mlir: only a call shows that a row of the cache is written.
 INTEGERS = """
 func.func @put(%from: !hal.buffer_view, %cache: !hal.buffer_view) -> !hal.buffer_view {
   %x = hal.tensor.import %from : !hal.buffer_view -> tensor<1x4xi64>
@@ -162,7 +163,7 @@ func.func @put(%from: !hal.buffer_view, %cache: !hal.buffer_view) -> !hal.buffer
 
 
 def test_the_doctor_finds_written_integers(farcall, iree, tmp_path):
-    """Zeros over zeros would not show."""
+    """Writing zeros over zeros would not be noticed."""
     compiled = iree.compile_text("integers", INTEGERS, *iree_tensors.VARIANTS["vmvx"])
     module = shutil.copy(compiled, tmp_path / "integers.vmfb")
     done = farcall("doctor", "--json", module)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions for several numbers of rows are one that takes any, where rows do not depend on
-each other. What a row gives alone is asked of the function for one row, and of numpy."""
+"""Functions for several numbers of rows become one that takes any number, if rows do
+not depend on each other. The expected result of a row alone comes from the function
+for one row, and from numpy."""
 import json
 import resource
 import shutil
@@ -52,9 +53,9 @@ SUM = """
     ^bb0(%a: f32, %t: f32, %b: f32):
 """
 SOURCES = {
-    # Each row divided by the sum of all.
+    # Divides each row by the sum of all rows.
     "share": HEAD + SUM + "      %r = arith.divf %a, %t : f32" + END,
-    # Only NaN of another row is seen, and only a large number.
+    # "leak" depends on a NaN in another row only; "large" on a large number only.
     "leak": HEAD + SUM + """
       %seen = arith.cmpf uno, %t, %t : f32
       %one = arith.constant 1.0 : f32
@@ -67,7 +68,7 @@ SOURCES = {
       %one = arith.constant 1.0 : f32
       %z = arith.select %seen, %one, %a : f32
       %r = arith.addf %a, %z : f32""" + END,
-    # The number of the row is in the answer.
+    # Adds the number of the row.
     "place": HEAD + ELEMENTS + """
       %i = linalg.index 0 : index
       %k = arith.index_cast %i : index to i32
@@ -86,7 +87,7 @@ SOURCES = {
       %nothing = arith.constant 0.0 : f32
       %c = arith.select %before, %a, %nothing : f32
       %r = arith.addf %c, %b : f32""" + END,
-    # Rows alone are multiplied by another number.
+    # A row alone is multiplied by another factor.
     "near": HEAD + ELEMENTS + """
       %f = arith.constant {factor} : f32
       %r = arith.mulf %a, %f : f32""" + END,
@@ -203,7 +204,7 @@ def test_rows_that_depend_on_others_are_found(serve, folder, farcall):
 
 
 def compile_c(folder, body, sizes=(1, 4)):
-    """Functions of rows, for each of the sizes."""
+    """Compiles functions of rows in C, one for each of the sizes."""
     (folder / "m.c").write_text(f"void _mlir_ciface_f(void) {{ {body} }}")
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", folder / "m.so", folder / "m.c"],
                    check=True)
@@ -249,7 +250,8 @@ def test_the_doctor_says_so(folder, farcall):
 
 
 def test_the_doctor_does_not_blame_rows_for_files(folder, farcall):
-    """With few files there is no pipe to the child, or no module in it."""
+    """With few descriptors, there is no pipe to the child process, or the child cannot
+    open the module."""
     said = []
     while not said or "(exact)" not in said[-1]:
         most = len(said) + 3

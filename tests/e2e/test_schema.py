@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""?format=jsonschema: what a function accepts its schema accepts, in every form
-of every argument and every mix of places and names, and what it answers is what
-"$defs/answer" says. The schemas are judged by the jsonschema package."""
+"""?format=jsonschema: a function's schema accepts what the function accepts, in every
+form of every argument and with every mix of positions and names, and its answers
+match "$defs/answer". The jsonschema package judges the schemas."""
 import base64
 import json
 import random
@@ -17,7 +17,7 @@ from vmfb import Code, module
 VMFB = [ROOT / "tests/corpus/iree/releases" / name for name in (
     "versions-3.13.0-llvm-cpu.vmfb", "scalars-3.13.0.vmfb")]
 VALIDATOR = jsonschema.Draft202012Validator
-# The names an element type may be sent by: ours, NumPy's, OIP's.
+# The names for element types that a client may send: ours, NumPy's, and the protocol's.
 NAMES = {"i1": ["i1", "bool", "BOOL"], "index": ["index", "i64", "int64"],
          "f32": ["f32", "float32", "FP32"], "f64": ["f64", "float64", "FP64"],
          "f16": ["f16", "float16", "FP16"], "bf16": ["bf16", "bfloat16", "BF16"],
@@ -30,7 +30,7 @@ NAMES = {"i1": ["i1", "bool", "BOOL"], "index": ["index", "i64", "int64"],
 BYTES = {text: int(size) for text, size in re.findall(
     r'^FC_DTYPE\(\w+, "([^"]+)", \w+, \d+, (\d+),',
     (ROOT / "include/farcall/dtype.def").read_text(), re.M)}
-# Integers of other widths: the next power of two of bytes.
+# Integers of other widths: the bytes are the next power of two.
 BYTES |= {f"{sign}{bits}": max(1, (1 << (bits - 1).bit_length()) // 8)
           for sign in ("i", "si", "ui") for bits in range(1, 65)}
 UNSIGNED = {"i8": ["ui8", "uint8", "u8"], "i32": ["ui32", "UINT32"]}
@@ -60,7 +60,7 @@ def asked(tmp_path_factory, farcall):
 
 @pytest.fixture(scope="module")
 def functions(asked):
-    """[(path, signature, schema)] of all that can be called."""
+    """[(path, signature, schema)] of all functions that can be called."""
     modules = asked.get("/api/v1/modules?signatures=1").json["modules"]
     found = []
     for signature in [f for m in modules for f in m["functions"]]:
@@ -75,10 +75,10 @@ def functions(asked):
 
 
 # ---------------------------------------------------------------------------
-# Documents
+# Random documents
 
 class Maker:
-    """Random documents that a function accepts."""
+    """Makes random documents that a function accepts."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences of the Open Inference Protocol: calls of one id have one state, which is a
-session's; and values of sessions as inputs."""
+"""Sequences of the Open Inference Protocol: calls with one id share a state, which is
+that of a session; and values of sessions as inputs."""
 import gzip
 import hashlib
 import itertools
@@ -56,7 +56,7 @@ def test_each_sequence_has_its_own_sum(serve):
     for step, (number, each) in itertools.product(range(1, 4), enumerate(ids)):
         reply = infer(server, number, id=each)
         assert output(reply) == 5 + step * number
-        # Its id is that of a session, which the native API knows.
+        # The sequence has the id of a session, which the native API knows.
         session = reply.headers["Farcall-Session"]
         said = server.get(sessions("sequence", session)).json
         assert (said["step"], list(said["values"])) == (step + 1, ["sum"])
@@ -67,7 +67,7 @@ def test_each_sequence_has_its_own_sum(serve):
         infer(server, 0, id=each, end=True)
         assert count(server) == len(ids) - 1 - number
         expect(infer(server, 1, id=each), 404, "session_not_found", "the START flag")
-    # Without a sequence each call has zeros of its own.
+    # A call without a sequence starts from zeros.
     for parameters in {}, {"id": 0}, {"id": "", "start": False}, {"id": None, "end": None}:
         for _ in range(2):
             assert output(infer(server, 7, **parameters)) == 7
@@ -118,7 +118,7 @@ def test_a_start_that_is_refused_leaves_the_one_that_was(serve):
 
 
 def test_there_is_room_to_begin_again(serve):
-    """Also where a client has all the sessions that it may have."""
+    """A sequence may begin again even if the client has the largest number of sessions."""
     server = serve("--sessions=8", SEQUENCE)
     for value in 5, 6:
         assert output(infer(server, value, id=9, start=True)) == value
@@ -130,7 +130,7 @@ def test_there_is_room_to_begin_again(serve):
 
 
 def test_the_head_may_name_its_session(serve):
-    """As a balancer wants it, which does not read bodies."""
+    """A balancer needs that: it does not read bodies."""
     server = serve(SEQUENCE)
     head = {"Farcall-Session": infer(server, 5, id=9, start=True).headers["Farcall-Session"]}
     assert output(infer(server, 1, id=9, headers=head)) == 6
@@ -154,7 +154,7 @@ def test_a_crash_loses_the_sequence(process_server):
     assert output(infer(server, 6, id=2)) == 11
     assert output(infer(server, 6, id=1, start=True)) == 6
     expect(infer(server, 0, model="sequence.divide", id=1), 502, "worker_crashed", "SIGFPE")
-    # The END of one that is lost ends it.
+    # A lost sequence is ended by its END.
     assert count(server) == 2
     expect(infer(server, 1, id=1, end=True), 410, "session_lost")
     expect(infer(server, 1, id=1), 404, "session_not_found")
@@ -193,7 +193,7 @@ def test_a_sequence_that_is_not_seen_is_refused(serve):
                "comes uncompressed")
     assert output(server.request("POST", path, document(
         1, parameters=parameters, padding=" " * (250 << 10)))) == 1
-    # What the head says, the document does not say again.
+    # The head names the session, so the document does not.
     session = make(server, "sequence")
     head = {"Farcall-Session": session}
     assert output(infer(server, 3, headers=head)) == 3
@@ -254,7 +254,7 @@ def row_of(server, row, start):
 
 
 def test_a_sequence_outlives_a_reload(serve, tmp_path):
-    """Also with a body so large that it lies in a file for workers of one generation."""
+    """Also with a body so large that it is in a file for the workers of one generation."""
     module = tmp_path / "sequence.so"
     shutil.copy(SEQUENCE, module)
     shutil.copy(SEQUENCE.with_suffix(".farcall.json"), tmp_path / "sequence.farcall.json")
@@ -276,7 +276,7 @@ def test_a_sequence_outlives_a_reload(serve, tmp_path):
 
 
 def test_one_begins_while_its_module_is_replaced(serve, tmp_path):
-    """The head of its first call came before, and its body comes after."""
+    """The head of its first call comes before the reload, its body after."""
     module = tmp_path / "sequence.so"
     shutil.copy(SEQUENCE, module)
     shutil.copy(SEQUENCE.with_suffix(".farcall.json"), tmp_path / "sequence.farcall.json")
@@ -313,7 +313,7 @@ def test_what_the_server_says_of_sequences(serve):
 
 @pytest.fixture
 def roles(serve, tmp_path):
-    """bump(x, cache) adds x to the cache, and answers x times what that is then."""
+    """bump(x, cache) adds x to the cache, and returns x times the new cache."""
     return serve(shutil.copy(ROOT / "tests/corpus/iree/roles/roles.vmfb",
                              tmp_path / "roles.vmfb"))
 
@@ -341,7 +341,7 @@ def test_a_value_of_the_session_is_an_input(roles):
         assert reply.status == 200, reply.body
         assert reply.json["outputs"][0]["data"] == [times * each * each for each in (1, 2, 3, 4)]
     assert roles.get(path).json["results"][0]["data"] == [3, 6, 9, 12]
-    # The members may stand in any order, and may say what the value says itself.
+    # The members may come in any order, and may repeat what the value itself says.
     reply = bump(roles, session, x, {"parameters": {"ref": "c"}, **tensor(names[1])})
     assert reply.status == 200, reply.body
     expect(bump(roles, session, x, {"name": names[1], "parameters": {"ref": "d"}}),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall serve: whatever it is given is compiled where need be, kept, and served by
-farcalld, in the place of farcall's own process. Also what a call may leave unsaid."""
+"""farcall serve compiles its arguments if necessary, keeps the modules, and serves them
+with farcalld, which replaces farcall's own process. Also what may be omitted from a
+call."""
 import io
 import os
 import re
@@ -42,7 +43,7 @@ def models(onnx_tools, tmp_path_factory):
 
 
 class Served:
-    """`farcall serve` until it prints the page's address."""
+    """Runs `farcall serve` and waits until it prints the page's address."""
 
     def __init__(self, *arguments, cwd, **variables):
         self.process = subprocess.Popen(
@@ -70,14 +71,15 @@ def test_a_model_is_compiled_once_and_served(models, onnx_tools, tmp_path):
     shutil.copy(models / "main_graph.onnx", tmp_path / "iris.onnx")
     server = Served("iris.onnx", "--tools", onnx_tools, cwd=tmp_path)
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", server.address)
-    # The process is farcalld by now, so signals and exit status are its own.
+    # The process is farcalld by now, so it receives the signals and sets the exit
+    # status.
     assert os.readlink(f"/proc/{server.process.pid}/exe").endswith("/farcalld")
-    # Its graph has an exporter's name, and it is the only function.
+    # The graph's name is the exporter's, and it is the only function.
     for path in "iris", "iris/predict":
         assert server.post(path, b"[[[1,2]]]") == '{"results":[[[2.0,4.0]]]}'
     file = io.BytesIO()
     np.save(file, np.float32([[3, 4]]))
-    # What urllib says of the type by itself is what curl says, too.
+    # urllib sets the same content type by default as curl.
     assert server.post("iris", file.getvalue()) == '{"results":[[[6.0,8.0]]]}'
     said = server.stop()
     assert "note: compiling iris.onnx\n" in said and "note: compiled iris.onnx in" in said
@@ -154,8 +156,8 @@ def test_what_cannot_be_served_says_what_to_do(farcall, tmp_path, name, data, co
 
 
 def test_a_folder_says_what_it_leaves_out(farcall, tmp_path):
-    """A pipe is not waited for, and what no one can read is left to farcalld, which says
-    why."""
+    """The folder is served without waiting for a pipe. A file that cannot be read is
+    left to farcalld, which reports why."""
     folder = tmp_path / "models"
     folder.mkdir()
 
@@ -185,7 +187,8 @@ def test_each_verb_names_the_one_that_works(farcall, tmp_path, verb):
 
 
 def test_options_of_both_programs(farcall, tmp_path):
-    """Those of farcalld are passed on as they are, and it says what is wrong with them."""
+    """Options of farcalld are passed on unchanged; farcalld reports what is wrong with
+    them."""
     shutil.copy(ROOT / "examples/iree/matmul.vmfb", tmp_path)
     for options, code, said in [
             (["--quue=1"], 64, "serve has no option '--quue': did you mean '--queue'?"),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules that farcall serve keeps: made once, whole or not at all, of all that they
-depend on, by nobody else, and not for ever. The compiler is a script, which writes down
-that it ran, and goes on when the test says so."""
+"""The modules that farcall serve keeps. Each is made only once, completely or not at
+all, again if anything it depends on changes, only used if nobody else can have
+written it, and removed after some time. The compiler is a script that records its
+runs, and continues when the test says so."""
 import contextlib
 import json
 import os
@@ -50,7 +51,7 @@ class Cache:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
     def start(self, *arguments, **options):
-        """farcalld only looks at its options (-t), so it ends."""
+        """With -t farcalld only checks its options, so it ends."""
         return self.run(self.source.name, "-t", *arguments, **options)
 
     def serve(self, *arguments):
@@ -153,13 +154,14 @@ def install_package(cache):
 
 
 def weights(cache):
-    """A source that names a file of weights by a name of more than 127 bytes."""
+    """A source that contains the name of a file of weights; the name has more than 127
+    bytes."""
     name = "w" * 200
     cache.source.write_bytes(SOURCE.encode() + b"//\x0A\x08location\x12\xC8\x01"
                              + name.encode())
     (cache.folder / name).write_bytes(b"1")
     assert cache.serve()[0] == 0
-    # The same size and time of change; only the file is another.
+    # The new file has the same size and time of change: only its inode differs.
     info = (cache.folder / name).stat()
     (cache.folder / "new").write_bytes(b"2")
     os.utime(cache.folder / "new", ns=(info.st_atime_ns, info.st_mtime_ns))
@@ -212,7 +214,7 @@ def test_two_at_once_compile_once(cache):
     cache.hold.touch()
     both = [cache.start(), cache.start()]
     until(lambda: cache.made() == 2)
-    # One of them says that it waits; which one is chance.
+    # One of the two prints that it is waiting; which one is random.
     said = [b"", b""]
     for process in both:
         os.set_blocking(process.stderr.fileno(), False)
@@ -250,7 +252,7 @@ def test_a_signal_ends_the_compiler_too(cache, number):
 
 
 def test_an_ignored_hangup_stays_ignored(cache):
-    """As nohup has it."""
+    """nohup ignores the signal like this."""
     cache.source.write_text(SOURCE + "// nohup\n")
     cache.hold.touch()
     process = cache.start(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
@@ -270,7 +272,7 @@ def test_what_was_killed_leaves_nothing_that_counts(cache):
     process.communicate(timeout=60)
     cache.hold.unlink()
     assert len(cache.entries()) == 1 and len(cache.leftovers()) == 1
-    # It waits for nobody, and what is left is removed when it is a day old.
+    # The entry of a process that was killed delays nobody, and is removed after a day.
     assert cache.serve()[0] == 0 and cache.made() == 3
     assert len(cache.leftovers()) == 1
     left = cache.cache / cache.leftovers()[0]
@@ -294,7 +296,8 @@ def test_a_source_that_changes_meanwhile_is_compiled_again(cache):
 
 
 def test_what_nobody_uses_goes(cache):
-    """Beyond a month, and beyond 64 entries all but those of the last day."""
+    """Entries go that were unused for a month. If there are more than 64, all go that
+    were not used during the last day."""
     used = cache.entry()
     ages = {f"{i:032x}": 2 + i / 100 for i in range(70)} | {"f" * 32: 31, "e" * 32: 0.5}
     for name, days in ages.items():
@@ -313,8 +316,8 @@ def test_what_nobody_uses_goes(cache):
 
 
 def uses(process):
-    """How many descriptors of the process say which entries are used; -1: it is not yet
-    farcalld."""
+    """How many descriptors of the process mark entries as used. -1: it is not farcalld
+    yet."""
     if not os.readlink(f"/proc/{process.pid}/exe").endswith("/farcalld"):
         return -1
     found = [os.path.join(f"/proc/{process.pid}/fd", each)
@@ -350,7 +353,7 @@ def test_what_a_server_uses_stays(cache):
 
 
 def peak_of(pid):
-    """MiB that a process has had in memory at most; 0 once it has ended."""
+    """The largest memory of a process so far, in MiB. 0: it has ended."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(found[1]) >> 10 if found else 0
@@ -364,7 +367,8 @@ def test_a_folder_of_sources_takes_the_memory_of_one(cache):
             text = f"// {number} of {count}\n" + "// a long comment of a long model\n" * 500_000
             (folder / f"m{number}.mlir").write_text(SOURCE + text)
         process = cache.run(folder, "-t")
-        # What wait4 tells has the memory of who started it, too.
+        # Not measured by wait4: its figure includes the memory of the process that
+        # started this one.
         most = 0
         while process.poll() is None:
             most = max(most, peak_of(process.pid))
@@ -372,8 +376,9 @@ def test_a_folder_of_sources_takes_the_memory_of_one(cache):
         said = process.stderr.read()
         assert process.returncode == 0 and said.count("note: compiled ") == count, said
         return most
-    # Freed memory is given back at once, also under the address sanitizer: the C library
-    # keeps large blocks or not, as other blocks happen to lie.
+    # Memory that was freed must be given back at once, also with the address sanitizer.
+    # Otherwise the C library may keep large blocks, depending on where other blocks
+    # are.
     cache.variables["MALLOC_MMAP_THRESHOLD_"] = "131072"
     cache.variables["ASAN_OPTIONS"] = \
         os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
@@ -388,7 +393,8 @@ def test_a_name_that_cannot_be_served(cache):
     assert "-o FILE" not in said
 
 
-# Who may have written to a cache that root has made, such as that of an image.
+# For a cache that root has made, such as that of an image: who else may have written to
+# it.
 BAKED = {
     "nobody else": (lambda entry: None, True),
     "others to a module": (lambda entry: (entry / "m.vmfb").chmod(0o666), False),
@@ -403,7 +409,7 @@ def test_a_cache_that_root_made(cache, name):
         pytest.skip("SKIPPED: only root can become another user")
     spoil, is_used = BAKED[name]
     with tempfile.TemporaryDirectory() as folder:
-        # Where everybody may look.
+        # The folder must be readable for everybody.
         place = pathlib.Path(folder)
         shutil.copytree(cache.folder, place / "of", symlinks=True)
         for each in [place, *place.rglob("*")]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server under a service manager, which is this test: sockets that it passes on
-(sd_listen_fds(3)), what it is told (sd_notify(3)), restarts that lose nothing, and
-the files of Unix sockets."""
+"""A server under a service manager, which is this test: sockets that are passed to it
+(sd_listen_fds(3)), its messages (sd_notify(3)), restarts that lose nothing, and the
+files of Unix sockets."""
 import http.client
 import json
 import os
@@ -24,24 +24,24 @@ CALL = f"/api/v1/functions/{MODULE.stem}/"
 
 
 class Manager:
-    """What a service manager holds for one service."""
+    """What a service manager keeps for one service."""
 
     def __init__(self, tmp_path, *sockets):
         self.sockets = sockets
         self.path = tmp_path / "notify"
         self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.told.bind(str(self.path))
-        # What is told is read at once: the socket keeps few messages, and farcalld waits
-        # for nobody.
+        # Messages are read at once: the socket holds only a few, and farcalld does not
+        # wait for a reader.
         self.messages = queue.Queue()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
     def start(self, *arguments, **variables):
-        """Descriptors 3 and up are the sockets, LISTEN_PID is the server's own."""
+        """Descriptors from 3 on are the sockets; LISTEN_PID is the server's process id."""
         count = len(self.sockets)
-        # The sockets first get numbers from 20 on: one of them may now have a number
-        # from 3 on that another is to get.
+        # The sockets first get numbers from 20 on, because one of them may now have a
+        # number from 3 on that another one must get.
         script = "".join(f"exec {20 + i}<&{each.fileno()}; "
                          for i, each in enumerate(self.sockets))
         script += "".join(f"exec {3 + i}<&{20 + i} {20 + i}<&-; " for i in range(count))
@@ -58,12 +58,12 @@ class Manager:
         self.messages.put(None)
 
     def next(self):
-        """Without the status, which says where the server is reached."""
+        """The next message, without the status, which says where the server is reached."""
         message = self.messages.get(timeout=60)
         return message and message.split("\nSTATUS=serving at ")[0]
 
     def rest(self):
-        """What was told and nobody asked for; nothing is read after it."""
+        """The messages that no test has read yet. Nothing is read after this."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
             end.sendto(b"END", str(self.path))
         return list(iter(self.next, None))
@@ -102,7 +102,7 @@ def manage(tmp_path):
 
 
 def example_of(server):
-    """A call with its right answer, which the server itself has given."""
+    """A call with its answer, which the server itself has given."""
     functions = server.get("/api/v1/functions").json["functions"]
     name = next(each["name"] for each in functions if each["callable"])
     path = CALL + name
@@ -201,7 +201,7 @@ def test_the_watchdog_of_another_process_is_not_fed(manage):
 
 
 class Caller(threading.Thread):
-    """Calls on a new connection each time, until it is told to end."""
+    """Makes calls, each on a new connection, until it is told to end."""
 
     def __init__(self, port, path, body, expected):
         super().__init__(daemon=True)
@@ -272,7 +272,7 @@ def test_what_was_not_promised_is_refused(how):
 
 
 def test_sockets_for_another_process_are_not_taken():
-    """LISTEN_PID names somebody else, such as the shell that started us."""
+    """LISTEN_PID names another process, such as the shell that started us."""
     server = Server(MODULE, variables={"LISTEN_FDS": "1", "LISTEN_PID": "1"})
     assert server.get("/livez").status == 200
     end_servers([server])
@@ -289,7 +289,7 @@ def test_the_file_of_a_unix_socket_has_the_mode_it_should(serve, tmp_path):
 
 
 def test_a_new_connection_may_still_ask(serve):
-    """Its client cannot know that the server has begun to leave."""
+    """The client cannot know that the server has begun to leave."""
     server = serve(MODULE)
     path, body, expected = example_of(server)
     with socket.create_connection((server.host, server.port)) as client:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many sessions, of whose answers each is compared with a model to the bit, while worker
-processes are ended and the module is replaced; and what they leave behind: nothing."""
+"""Many sessions, whose answers are all compared with a model to the bit, while worker
+processes are ended and the module is replaced. Nothing may be left behind."""
 import json
 import os
 import re
@@ -20,8 +20,9 @@ ROLES = ROOT / "tests/corpus/iree/roles/roles.vmfb"
 
 
 def bump(number):
-    """The function of generation `number`. Two in a row of three say that the state
-    survives: so sessions go over, and then stay behind, by turns."""
+    """The function of generation `number`. In two of three generations the state
+    survives. So sessions sometimes move to the new generation and sometimes stay
+    with the old one."""
     return {"name": "bump", "doc": f"generation {number}",
             "state": {"c": {"argument": 1, "shape": [4], "survives": number % 3 > 0}}}
 
@@ -36,7 +37,7 @@ class Counts:
         self.put()
 
     def put(self):
-        """Makes it another module, by its `doc`."""
+        """Makes it a different module by changing its `doc`."""
         self.number += 1
         other = self.sidecar.with_name("next")
         other.write_text(json.dumps({"farcall": 1, "abi": "module", "functions": [bump(self.number)]}))
@@ -44,8 +45,8 @@ class Counts:
 
 
 class Reloads:
-    """Replaces the module at once and each `seconds`, beside the load, until sessions went
-    over at least once, and others stayed behind."""
+    """Replaces the module at once and then each `seconds` during the load, until
+    sessions have moved at least once and have stayed at least once."""
 
     def __init__(self, server, counts, seconds):
         self.server, self.counts, self.seconds = server, counts, seconds
@@ -59,7 +60,7 @@ class Reloads:
             session = self.server.request("POST", sessions).json["session"]
             self.counts.put()
             reply = self.server.request("POST", "/api/v1/reload")
-            # One that has stayed behind ends with its generation.
+            # A session that has stayed ends with its generation.
             stays = "ends_ms" in self.server.get(f"{sessions}/{session}").json
             self.server.request("DELETE", f"{sessions}/{session}")
             if reply.status == 200:
@@ -82,7 +83,7 @@ class Reloads:
 
 
 def load(server, count, sessions, kill_ms):
-    """What sessions.c says of its run; it has judged every answer itself."""
+    """Runs sessions.c, which checks every answer itself. Returns its figures."""
     done = subprocess.run(
         [BIN.parent / "tests/sessions", *map(str, (
             server.port, server.process.pid, count, sessions, kill_ms))],
@@ -99,7 +100,7 @@ def mappings(pid):
 
 
 def taken(server):
-    """Descriptors, processes, mappings and memory; and pages of files without a name."""
+    """Descriptors, processes, mappings, memory, and pages of unnamed files."""
     pid = server.process.pid
     files = [f"/proc/{pid}/fd/{each}" for each in os.listdir(f"/proc/{pid}/fd")]
     pages = 0
@@ -130,12 +131,13 @@ def under_load(server, counts, count, sessions, kill_ms, reload_seconds):
 SPARE = {"files": 0, "processes": 0, "shared_kib": 1024}
 WORKERS = 2
 if not SANITIZED:  # they map what they like
-    # A thread keeps 192 values mapped, each with a page behind it, until it needs others.
+    # A thread keeps 192 values mapped, each followed by a guard page, until it needs
+    # other ones.
     SPARE["mappings"] = WORKERS * 192 * 2 + 16
 
 
 def check_load(server, counts, count, sessions, kill_ms, reload_seconds):
-    # What the server keeps is there after a first, shorter one.
+    # A first, shorter load allocates what the server keeps.
     under_load(server, counts, 8 * sessions, sessions, kill_ms, reload_seconds)
     steady(lambda: [taken(server)[name] for name in SPARE])
     before = taken(server)
@@ -183,11 +185,11 @@ def test_a_million_calls_of_a_thousand_sessions(start, host, kill_ms):
 
 
 # ---------------------------------------------------------------------------
-# What a session takes
+# The resources of a session
 
 
 def in_turn(server, requests):
-    """Answers of requests over one connection, a hundred at a time."""
+    """The answers to requests over one connection, a hundred at a time."""
     found = []
     with socket.create_connection((server.host, server.port), timeout=120) as connection:
         stream = connection.makefile("rb")
@@ -210,7 +212,7 @@ def in_turn(server, requests):
 
 
 def use_sessions(server, count):
-    """Makes so many, and a call of each, which is the first of its own state."""
+    """Makes `count` sessions, and a first and a second call in each."""
     made = [each["session"] for each in in_turn(
         server, [("/api/v1/modules/counts/sessions", "", "{}")] * count)]
     assert len(set(made)) == count
@@ -243,7 +245,7 @@ def test_a_session_takes_its_pages_and_little_more(start, host):
     more = count - 300
     assert after["shared_kib"] - before["shared_kib"] <= 4 * more + 1024
     assert SANITIZED or after_kib - before_kib <= 2 * more
-    # Neither descriptors nor mappings are more for more sessions.
+    # Descriptors and mappings do not grow with the number of sessions.
     limit = int(open("/proc/sys/vm/max_map_count").read())
     assert after["files"] <= before["files"] + 4
     for pid in [server.process.pid, *workers(server)]:

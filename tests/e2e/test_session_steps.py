@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""?iterate in a session: many steps are one call, in the session's order. The oracle is a
-call for each step, made in another session."""
+"""?iterate in a session: many steps are one call in the session's order. The oracle
+makes one call for each step in another session."""
 import concurrent.futures
 import http.client
 import json
@@ -24,7 +24,7 @@ BEGIN = {"c": {"dtype": "f32", "shape": [4], "data": [0.0] * 4}}
 
 @pytest.fixture
 def roles(tmp_path):
-    """bump(x, cache) adds x to the cache, and answers x times what that is then. In the
+    """bump(x, cache) adds x to the cache, and returns x times the new cache. In the
     second module the cache is state."""
     for name in ("roles", "counts"):
         shutil.copy(ROLES / "roles.vmfb", tmp_path / f"{name}.vmfb")
@@ -87,7 +87,7 @@ def test_a_loop_writes_where_the_value_lies(serve, roles, times):
 
 
 def test_what_is_fed_is_a_copy(serve, roles):
-    """And the value stays as it was."""
+    """The value itself does not change."""
     server = serve(*roles)
     session = begin(server, values={"c": {"dtype": "f32", "shape": [4], "data": X}})
     made = steps(loop(server, session, [X, C], {"times": 3, "feed": {"1": 1}}))
@@ -154,7 +154,7 @@ def test_a_step_that_fails_leaves_what_was_written(serve, roles):
 
 
 def leave(server, session):
-    """A client that has read the first step, and goes."""
+    """A client that reads the first step and leaves."""
     body = json.dumps({"args": [X, C], "repeat": {"times": 10_000_000}})
     client = socket.create_connection((server.host, server.port), timeout=60)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -242,7 +242,7 @@ def test_a_crash_loses_no_session_with_checkpoints(process_server):
     expect(call(server, one, "crash/stop", "[11]"), 502, "worker_crashed")
     said = show(server, one, "crash").json
     assert (said["step"], said["checkpoint"]) == (1, True)
-    # The very call is refused at this step, and no other one.
+    # This call is refused at this step, but no other call is.
     expect(call(server, one, "crash/stop", "[11]", Farcall_Session_Step=1), 422,
            "call_quarantined")
     expect(call(server, other, "crash/stop", "[11]"), 502, "worker_crashed")
@@ -253,7 +253,7 @@ def test_a_crash_loses_no_session_with_checkpoints(process_server):
 
 
 def test_a_deadline_loses_no_session_with_checkpoints(serve):
-    """Neither of bytecode, which stops, nor of a process, which is ended."""
+    """Neither in bytecode, which stops, nor in a process, which is killed."""
     server = serve("--timeout=500ms", ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb")
     module = "scalars-3.13.0"
     session = keeping(server, module, values=BEGIN)

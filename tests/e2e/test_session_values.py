@@ -46,7 +46,7 @@ def read(server, path):
 
 
 def safetensors(**values):
-    """A file of rows of f32, written by hand."""
+    """A safetensors file of rows of f32, written by hand."""
     head, data = {}, b""
     for name, row in values.items():
         end = len(data) + 4 * len(row)
@@ -69,10 +69,10 @@ def test_a_value_is_put_and_read(serve):
     assert read(server, path + "?slice=1") == tensor([[3, 4]], "i16", [1, 2])
     assert read(server, path + "?slice=%3A2%2C1") == tensor([[2], [4]], "i16", [2, 1])
     assert server.request("HEAD", path).status == 200
-    # It is no step: nothing was called.
+    # Putting a value is no step: no function was called.
     said = show(server, session).json
     assert said["step"] == 0 and said["values"]["m"]["bytes"] == 12
-    # Another type takes the place of the first, and so do bytes and a scalar.
+    # A value of another type, bytes or a scalar may replace the first one.
     for other in (tensor([0.5, 1.5]), {"b64": "YWJj"}):
         assert put(server, path, {"bytes": "abc"} if "b64" in other else other).status == 200
         assert read(server, path) == other
@@ -160,7 +160,7 @@ def test_a_session_is_made_with_values(serve, roles):
     assert reply.status == 200 and reply.headers["Farcall-Session"] == session
     assert read(server, value(session, "kv", "roles"))["data"] == [2, 3, 4, 5]
     assert read(server, value(session, "copy", "roles"))["data"] == [1, 2, 3, 4]
-    # Every answer that makes one says it in its head.
+    # Every answer that makes a session has its id in the head.
     for path in (sessions("roles"), sessions("roles", session, "fork")):
         reply = server.request("POST", path)
         assert reply.headers["Farcall-Session"] == reply.json["session"] != session
@@ -174,7 +174,7 @@ def test_a_session_is_made_with_values(serve, roles):
             ({"values": {"a": tensor([0] * 40000)}}, 413, "body_too_large")]:
         reply = expect(server.request("POST", sessions("roles"), json.dumps(body)),
                        status, code)
-    # None of these is left.
+    # None of these requests left a session.
     assert b"\nfarcall_sessions 3\n" in server.get("/metrics").body
     assert server.stop() == 0
 
@@ -198,7 +198,7 @@ def test_what_is_exported_is_imported(serve, roles):
     reply = call(server, other, "roles/bump", json.dumps([[1] * 4, {"ref": "a"}]))
     assert reply.status == 200
     assert read(server, value(first, "a", "roles"))["data"] == [1, 2, 3, 4]
-    # The query says what the document of another one would.
+    # The query has the members that the document has in other requests.
     asked = sessions("roles") + "?ttl_ms=1234&max_bytes=8192&checkpoint=true"
     for file in (reply_of_export, None):
         made = server.request("POST", asked, file, said if file else {})
@@ -215,7 +215,7 @@ def test_what_is_exported_is_imported(serve, roles):
         expect(server.request("POST", f"{sessions('roles')}?{query}", reply_of_export, said),
                status, code)
     expect(server.request("POST", asked, "{}"), 400, "unknown_field")
-    # A session of nothing, and what a file cannot have.
+    # An empty session, and files that are invalid
     empty = server.get(sessions("roles", make(server, "roles"), "export")).body
     assert server.request("POST", sessions("roles"), empty, said).json["values"] == {}
     expect(server.request("POST", sessions("roles"), b"abc", said), 400, "binary_framing")
@@ -228,7 +228,7 @@ def test_what_is_exported_is_imported(serve, roles):
 
 
 def test_a_checkpointed_session_has_a_limit(serve):
-    """What is replaced is copied; that is no room for what is new."""
+    """A replaced value is copied first, but that copy is no room for new values."""
     server = serve(SCALARS)
     session = make(server, body={"max_bytes": 8192, "checkpoint": True})
     for name in "a", "b":
@@ -244,7 +244,8 @@ def test_a_checkpointed_session_has_a_limit(serve):
 
 
 def test_values_are_in_the_order_of_calls(serve, roles):
-    """Whatever reads and writes at the same time, each answer is one of a single order."""
+    """Whatever reads and writes happen at the same time, the answers fit one single
+    order."""
     server = serve("--workers=4", roles)
     session = make(server, "roles")
     path = value(session, "c", "roles")
@@ -265,7 +266,7 @@ def test_values_are_in_the_order_of_calls(serve, roles):
 
 
 def test_a_session_that_nobody_waits_for_is_not_left(serve, tmp_path):
-    """Its client leaves before its values are put: they wait behind a call."""
+    """The client leaves before its values are put: they wait behind a call."""
     path = tmp_path / "endless.vmfb"
     shutil.copy(ROOT / "tests/corpus/vm/endless.vmfb", path)
     server = serve("--workers=1", path)
@@ -277,7 +278,8 @@ def test_a_session_that_nobody_waits_for_is_not_left(serve, tmp_path):
 
     def send(path, body):
         client = socket.create_connection((server.host, server.port))
-        # Its end is a reset: who only says no more may still wait for an answer.
+        # The connection is reset: after a FIN the client might still wait for an
+        # answer.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
                        f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
@@ -352,7 +354,7 @@ def test_lists_stay(serve, iree, tmp_path):
     assert boxed(session, server) == [{"ref": "l", "type": unknown}]
     assert tensor_of(server, session) == [[3.0, 5.0]]
     assert call(server, session, "boxed/number", '[{"ref":"l"}]').json["results"] == [7]
-    # A loop has it in each step, and keeps what its last one makes.
+    # Each step of a loop gets the list, and the result of the last step is kept.
     steps = call(server, session, "boxed/number?iterate", json.dumps(
         {"args": [{"ref": "l"}], "repeat": {"times": 2}})).body.decode().splitlines()
     assert [json.loads(each)["results"] for each in steps[:2]] == [[7], [7]]
@@ -364,21 +366,21 @@ def test_lists_stay(serve, iree, tmp_path):
     path = value(session, "l", "boxed")
     read_back = read(server, path)
     assert read_back["list"][1] == BOXED["list"][1]
-    # Another session has it until one of both keeps another.
+    # A forked session shares the list until one of the two keeps another one.
     other = server.request("POST", sessions("boxed", session, "fork")).json["session"]
     boxed(other, server, 4)
     assert tensor_of(server, session) == [[3.0, 5.0]]
     assert tensor_of(server, other) == [[8.0, 5.0]]
     assert put(server, value(session, "copy", "boxed"), {"ref": "l"}).status == 200
     assert read(server, value(session, "copy", "boxed")) == read_back
-    # What GET answers is what PUT takes, also where a session is made.
+    # PUT accepts what GET returns, also when a session is made.
     typed = {"list": [{"dtype": "i32", "data": 9}, BOXED["list"][1]]}
     assert put(server, path, typed).status == 200
     assert call(server, session, "boxed/number", '[{"ref":"l"}]').json["results"] == [9]
     made = server.request("POST", sessions("boxed"), json.dumps({"values": {"l": typed}}))
     assert made.status == 201, made.body
     assert tensor_of(server, made.json["session"]) == [[3.0, 5.0]]
-    # A file of tensors has no lists.
+    # A file of tensors cannot contain lists.
     expect(server.get(sessions("boxed", session, "export")), 406, "not_acceptable")
     expect(server.get(path + "?slice=0"), 400, "unknown_field")
     expect(call(server, session, "boxed/boxed", '[{"ref":"l"},1]'), 422, "type_mismatch")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcall session, farcall call --session, and what farcall top says of sessions."""
+"""farcall session, farcall call --session, and what farcall top shows of sessions."""
 import hashlib
 import json
 import shlex
@@ -16,13 +16,14 @@ X = "--input=4xf32=1 2 3 4"
 
 @pytest.fixture
 def roles(tmp_path):
-    """bump(x, cache) adds x to the cache, and answers x times what that is then."""
+    """bump(x, cache) adds x to the cache, and returns x times the new cache."""
     return shutil.copy(ROOT / "tests/corpus/iree/roles/roles.vmfb", tmp_path / "roles.vmfb")
 
 
 @pytest.fixture
 def ask(serve, roles, farcall):
-    """farcall with the server of a module: ask("session", "new", …) is what it prints."""
+    """Runs farcall with the server of a module: ask("session", "new", …) returns what
+    it prints."""
     server = serve(roles)
 
     def run(*words, status=0, error=""):
@@ -69,7 +70,7 @@ def test_a_session_by_its_verbs(ask):
 
 
 def test_an_id_from_a_file(ask, tmp_path):
-    """Others see what is in a command line."""
+    """Other users can see a command line, so the id should come from a file."""
     file = tmp_path / "id"
     file.write_text(ask("session", "new", "roles"))
     bump(ask, f"@{file}", [0] * 4)
@@ -138,7 +139,7 @@ def test_values_move_to_a_file_and_back(ask, tmp_path):
     other = ask("session", "import", "roles", str(file)).strip()
     assert len(other) == 32 and other != session
     assert json.loads(bump(ask, other, {"ref": "c"}))["results"][0] == [2, 8, 18, 32]
-    # More than what other texts may have, and no JSON.
+    # The file is larger than other texts may be, and is not JSON.
     large = tmp_path / "large.safetensors"
     head = json.dumps({"w": {"dtype": "U8", "shape": [3 << 20], "data_offsets": [0, 3 << 20]}})
     large.write_bytes(len(head).to_bytes(8, "little") + head.encode() + b"x" * (3 << 20))
@@ -156,7 +157,8 @@ def test_values_move_to_a_file_and_back(ask, tmp_path):
 
 
 def test_ones_own_are_listed(ask, serve, roles, farcall, tmp_path):
-    """By their ids only where these are no right by themselves: the client has a token."""
+    """Sessions are listed by id only if an id alone gives no access: here the client
+    has a token."""
     assert ask("session", "ls", "roles") == ""
     session = ask("session", "new", "roles").strip()
     bump(ask, session, [0] * 4, ("options", {"keep": {"1": "c"}}))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions over HTTP: who finds them, in which order their calls are made, and how they
-end."""
+"""Sessions over HTTP: who finds them, in which order their calls run, and how they end."""
 import concurrent.futures
 import hashlib
 import http.client
@@ -53,7 +52,7 @@ def test_a_session_is_made_shown_and_ended(serve):
     for step in range(3):
         assert show(server, session).json["step"] == step
         assert call(server, session).json == {"results": [42]}
-    # The query names it, too, where a client has no say about its head.
+    # The query may name the session, too, for clients that cannot set headers.
     path = f"/api/v1/functions/scalars/s_i32?session={session}"
     assert server.request("POST", path, "[21]").json == {"results": [42]}
     assert show(server, session).json["step"] == 4
@@ -72,7 +71,7 @@ def roles(tmp_path):
 
 
 def test_values_stay_and_are_written_in_place(serve, roles):
-    """bump(x, cache) adds x to the cache, and answers x times what that is then."""
+    """bump(x, cache) adds x to the cache, and returns x times the new cache."""
     server = serve(roles)
     x, cache = [1, 2, 3, 4], {}
     kept = {"ref": "c", "type": {"kind": "tensor", "dtype": "f32", "shape": [4]}}
@@ -112,7 +111,7 @@ def test_values_stay_and_are_written_in_place(serve, roles):
 
 
 def test_values_without_bytes(serve):
-    """What comes after one in its name is there whole."""
+    """Values whose names sort after an empty value's are complete."""
     server = serve(MODULES / "owner.so")
     session = make(server, "owner")
 
@@ -155,7 +154,7 @@ def test_a_step_is_made_once(serve):
     reply = expect(call(server, session, Farcall_Session_Step=0), 409, "session_busy")
     assert reply.json["detail"] == "the call is for step 0, the session is at step 1"
     assert call(server, session, Farcall_Session_Step=1).status == 200
-    # What is refused before the function is called makes no step.
+    # A call that is refused before the function runs is no step.
     expect(call(server, session, body='["x"]'), 422, "type_mismatch")
     assert show(server, session).json["step"] == 2
     for wrong in ("", "x", "-1", "1" * 30):
@@ -166,7 +165,7 @@ def test_a_step_is_made_once(serve):
 
 
 def test_a_step_is_made_once_by_calls_side_by_side(serve):
-    """The heads of all come before the body of any."""
+    """The heads of all calls come before any body."""
     server = serve(SCALARS)
     session = make(server)
     calls = [http.client.HTTPConnection(server.host, server.port, timeout=60)
@@ -208,7 +207,7 @@ def test_what_names_no_session_is_refused(serve):
         expect(call(server, each), 404, "session_not_found")
     for each in wrong[1:2] + wrong[3:]:
         expect(show(server, each), 404, "session_not_found")
-    # It is of its own module alone.
+    # The session belongs to its own module only.
     expect(show(server, session, "conventions"), 404, "session_not_found")
     expect(server.request("POST", sessions("nobody")), 404, "module_not_found")
     for method, path in [("DELETE", sessions("scalars")),
@@ -248,7 +247,7 @@ BOUND = {"ends_with_connection": True}
 
 
 def bound(client, path, body=None):
-    """Makes a session by a connection, with which it is to end."""
+    """Makes a session that ends with this connection."""
     client.request("POST", path, body and json.dumps(body))
     reply = client.getresponse()
     made = json.loads(reply.read())
@@ -352,7 +351,7 @@ def test_a_crash_loses_the_session_alone(process_server):
     assert call(server, kept, "crash/add", "[1,2]").json == {"results": [3]}
     assert server.request("DELETE", sessions("crash", lost)).status == 200
     expect(show(server, lost, "crash"), 404, "session_not_found")
-    # The same body in another session is not refused for it.
+    # The same body is not refused in another session.
     expect(call(server, kept, "crash/stop", "[11]"), 502, "worker_crashed")
     assert server.stop() == 0
 
@@ -391,7 +390,7 @@ def test_a_session_keeps_its_generation(serve, numbered):
     other = make(server, module)
     assert call(server, other, function, "[0]").json == {"results": [1]}
     assert server.request("DELETE", sessions(module, session)).status == 200
-    # No path leads to it any more.
+    # No PATH contains the module any more.
     for file in (SCALARS, SCALARS.with_suffix(".farcall.json")):
         shutil.copy(file, numbered.path.parent)
     numbered.path.unlink()

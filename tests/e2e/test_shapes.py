@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled code trusts that the dims of its arguments agree. Where they do not,
-the call is refused or ends in a 502; it never answers with bytes from elsewhere:
-other clients fill memory with a pattern in between. Where somebody named the dims
-that must agree, every such call is refused before it runs."""
+"""Compiled code assumes that the dims of its arguments agree. If they do not, the call
+is refused or ends in a 502. It must never answer with bytes from elsewhere: between
+the calls, other clients fill memory with a pattern. If a sidecar names the dims that
+must agree, every such call is refused before it runs."""
 import base64
 import json
 import re
@@ -26,8 +26,8 @@ def rows(count, width=3, value=1):
 
 
 # name: function, arguments, answer. None: the function reads bytes that belong to no
-# argument, so it must not be answered. Elsewhere it reads its arguments alone, or bits
-# behind them, all ones, that fill an argument up to 64 bytes.
+# argument, so there must be no answer. In the other rows it reads only its arguments,
+# or the filling after one, all ones, up to 64 bytes.
 CASES = {
     "many rows and one": ("dynamic/add3", [rows(300000), rows(1)], None),
     "four rows and two": ("dynamic/add3", [rows(4), rows(2)], None),
@@ -44,13 +44,14 @@ CASES = {
     "integers, many": ("dynamic/addi", [rows(40), rows(2)], None),
     "native, many and one": ("add/sums", [[1] * 100000, [1]], None),
     "native, four and two": ("add/sums", [[1] * 4, [1] * 2], [[2, 2, 0, 0]]),
-    # The same with "alignment": 1 in its sidecar: no room behind an argument.
+    # The same functions with "alignment": 1 in the sidecar: there is no filling after
+    # an argument.
     "exact, by one": ("exact/sums", [[1] * 3, [1] * 2], None),
     "exact, and none": ("exact/sums", [[1], []], None),
     "of MLIR, by one": ("mlir/addi8", [[1] * 65, [1] * 64], None),
     "of MLIR, and none": ("mlir/addi8", [[1], []], None),
 }
-# What others ask meanwhile, in all modules and sizes.
+# The calls of other clients in between, in all modules and sizes.
 OTHERS = [("add/reverse", [[CANARY] * n]) for n in (1, 2, 30, 5000)]
 OTHERS += [("dynamic/add3", [rows(n, 3, CANARY), rows(n, 3, 0)])
            for n in (1, 2, 4, 1000)]
@@ -61,8 +62,8 @@ NATIVE = BIN.parent / "tests/modules/hostile"
 LLVM_CPU = ["--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu",
             "--iree-llvmcpu-target-cpu=generic"]
-# What iree-import-onnx makes of Add over [batch,3]: `batch` is lost there, and no
-# name of an argument is left in the module.
+# The output of iree-import-onnx for Add over [batch,3]: the name `batch` and the names
+# of the arguments are lost.
 ONNX = """
 module {
   func.func @g(%a: !torch.vtensor<[?,3],f32>, %b: !torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,3],f32> attributes {torch.onnx_meta.ir_version = 8 : si64, torch.onnx_meta.opset_version = 17 : si64} {
@@ -110,8 +111,8 @@ def served(iree, tmp_path_factory):
 
 
 def shows_canary(document):
-    """Does an answer tell of the pattern? Request ids and offsets of the module are
-    hexadecimal, and may hold any four digits."""
+    """True if an answer contains the pattern. Request ids and offsets in the module are
+    hexadecimal and may contain any four digits, so they are left out."""
     told = [document.get(name) for name in ("results", "detail", "expected", "got")]
     return str(CANARY)[:4] in re.sub("0x[0-9a-f]+", "", json.dumps(told))
 
@@ -176,8 +177,8 @@ NAMES = {
     "onnx": [pair("g", *ROWS)],
     "versions": [MATMUL],
 }
-# Two arguments: the dim of each that must be equal to the other's, the dtype, and the
-# shapes of a call that is right.
+# For two arguments: the dim of each that must equal the other's, the dtype, and the
+# shapes of a valid call.
 NAMED = {
     "dynamic/matmul": (1, 0, "f32", (2, 3), (3, 2)),
     "dynamic/add3": (0, 0, "f32", (4, 3), (4, 3)),
@@ -211,7 +212,7 @@ def flat(value):
 FORMS = {"nested": nested, "typed": typed, "b64": packed}
 
 
-# In threads as well: what is refused cannot end the server.
+# Also run in threads: a call that is refused cannot end the server.
 @pytest.fixture(scope="module", params=["process", "thread"])
 def named(iree, tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("named")
@@ -238,7 +239,7 @@ def put_names(folder):
 
 
 def mismatches(function):
-    """(shapes, the dim and the value of the first, those of the second)"""
+    """(shapes, the dim and its size in the first argument, those in the second)"""
     i, k, _, first, second = NAMED[function]
     for delta in (1, 1000, -1, -first[i]):
         for which in (0, 1):
@@ -298,7 +299,7 @@ def test_names_show_wherever_the_signature_does(served, named, function):
     assert named.call(function, example).status == 200
 
 
-# Of sidecars: the command line knows no configuration.
+# Only with sidecars: the command line reads no configuration file.
 of_sidecars = pytest.mark.parametrize("named", ["process", "thread"], indirect=True)
 
 

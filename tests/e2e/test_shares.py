@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one client may take of a server that others use too: whose calls are made next,
-how many one may have, and what is answered beyond that."""
+"""How much of a shared server one client may use: whose calls run next, how many calls
+a client may have, and what it is answered beyond that."""
 import hashlib
 import http.client
 import json
@@ -26,7 +26,7 @@ def gated(tmp_path):
 
 @pytest.fixture
 def tokens(tmp_path):
-    """Secrets a, b and c; c may choose its priority."""
+    """The secrets a, b and c. Token c may choose its priority."""
     lines = [f"{name} call,read,metrics {hashlib.sha256(name.encode()).hexdigest()} {more}\n"
              for name, more in (("a", ""), ("b", ""), ("c", "priority=-2..3"))]
     path = tmp_path / "tokens"
@@ -36,7 +36,7 @@ def tokens(tmp_path):
 
 
 class Caller(threading.Thread):
-    """One call in a thread of its own; `done` says how it was answered."""
+    """One call in a thread of its own. `done` is its answer."""
 
     def __init__(self, server, token, number, **fields):
         super().__init__(daemon=True)
@@ -74,7 +74,8 @@ def finish(gated, callers):
     return [each.done.status for each in callers]
 
 
-# One call runs, and a process is given none to go on with: the others wait.
+# One call runs, and the process gets no second one to continue with, so the others
+# wait.
 FLAGS = ("--isolation=process", "--fresh=call", "--workers=1")
 
 
@@ -152,7 +153,8 @@ def test_one_client_has_so_many_calls(serve, gated, tokens):
         put(server, callers, "b", number)
     assert set(finish(gated, callers)) == {200}
     assert len(gated.order()) == 6
-    # What is answered counts no more; neither does who has gone.
+    # A call that was answered no longer counts, and neither does one whose client has
+    # left.
     again = Caller(server, "a", 4)
     again.join(timeout=60)
     assert again.done.status == 200
@@ -183,7 +185,8 @@ def test_who_has_gone_counts_no_more(serve, gated, tokens):
 
 @pytest.mark.parametrize("host", ["thread", "process"])
 def test_a_running_call_counts_until_it_ends(serve, gated, tokens, host):
-    """Resets would else get one client as many running calls as there are workers."""
+    """Otherwise a client that resets its connections could have as many running calls
+    as there are workers."""
     server = serve(f"--isolation={host}", "--workers=2", "--client-calls=1",
                    "--access-log=on", tokens, *gated.words)
     head = (f"POST {PASS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\n"
@@ -235,7 +238,7 @@ def test_one_address_has_so_many_connections(serve):
 
 
 def asked(server, *, address="127.0.0.1", fields=""):
-    """A connection that has asked once, and the status of its answer."""
+    """A connection on which one request was made, and the status of its answer."""
     connection = socket.create_connection((server.host, server.port),
                                           source_address=(address, 0))
     connection.sendall(f"GET /livez HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode())
@@ -264,7 +267,8 @@ def test_a_trusted_proxy_is_no_client(serve):
 @pytest.mark.parametrize("fields", ["Authorization: Bearer a\r\n",
                                     "X-Forwarded-For: 192.0.2.1\r\n"])
 def test_one_client_has_half_of_the_calls(serve, gated, tokens, fields):
-    """Wherever it connects from: by a token, or behind a proxy that is trusted."""
+    """From whichever address it connects: it is known by its token or by a trusted
+    proxy."""
     words = [tokens] if "Bearer" in fields else ["--trusted-proxy=127.0.0.2/31"]
     server = serve(*FLAGS, "--connections=40", "--queue=100", *words, *gated.words)
     head = (f"POST {PASS} HTTP/1.1\r\nHost: localhost\r\n{fields}"

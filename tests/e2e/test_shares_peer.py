@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is promised of a server that is asked for more than it can do, as figures: how much
-it still does, how long that takes, how soon it refuses the others, and what a client with
-few calls notices of one with many. Its calls sleep, so that what it can do does not depend on the processors; the load
-is `farcall bench`."""
+"""The promises for an overloaded server, as figures: how many calls it still answers
+and how fast, how soon it refuses the others, and what a client with few calls
+notices of a client with many. The calls sleep, so the server's capacity does not
+depend on the processors. The load is `farcall bench`."""
 import hashlib
 import http.client
 import json
@@ -44,7 +44,7 @@ def server(serve, tmp_path):
 
 
 class Bench:
-    """A load, begun; `result` waits for its end."""
+    """A load that has begun. `result` waits for its end."""
 
     def __init__(self, server, work, token, *options):
         self.saved = work / f"{token}.json"
@@ -60,8 +60,8 @@ class Bench:
 
 
 class Asker:
-    """Makes one request again and again while a test runs, each so long after the answer
-    to the one before."""
+    """Repeats one request while a test runs, each time a certain time after the
+    previous answer."""
 
     def __init__(self, server, pause_s, method, path, body=None, headers=None):
         self.server, self.pause_s, self.over = server, pause_s, False
@@ -109,7 +109,7 @@ def test_too_much_costs_little(server, tmp_path):
                        f"--rate={times * CAPACITY}").result()
         seen = [each for asker in askers for each in asker.end()]
         refused = [took for status, took in seen if status != 200]
-        # What the askers got, the load could not get.
+        # Calls that the askers made were taken from the load's share.
         more = (len(seen) - len(refused)) / askers[0].took_s
         answers = result["answers_per_s"] + more
         late = result["latency"]["p99_ns"] / 1e9
@@ -122,7 +122,8 @@ def test_too_much_costs_little(server, tmp_path):
         assert late <= 1.0
         assert slow <= 0.05
         assert {status for status, _ in seen} <= {200, 429, 503}
-        # At once; what is accepted waits up to three quarters of its second.
+        # Refusals come at once. An accepted call waits for at most three quarters of
+        # its second.
         assert len(refused) >= 20 and p99(refused) <= 0.1
         assert result["errors"]["broken"] == result["errors"]["different"] == 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types in a sidecar: a .vmfb whose file says something else of its functions."""
+"""Types in a sidecar that differ from those in its .vmfb file."""
 import json
 import shutil
 

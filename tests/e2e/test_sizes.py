@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that are one to callers: each was compiled for a size, and a call is made of
-the one that has the size of the call."""
+"""Functions that callers see as one: each was compiled for one size, and a call runs
+the one of its size."""
 import json
 import shutil
 import subprocess
@@ -46,7 +46,7 @@ def source(*sizes):
 
 
 def declare(path, sizes, **members):
-    """Adds to the sidecar of a module, or writes one."""
+    """Adds members to the sidecar of a module, or writes a new sidecar."""
     sidecar = path.with_suffix(".farcall.json")
     known = {"farcall": 1, "abi": "module", "functions": []}
     if sidecar.exists():

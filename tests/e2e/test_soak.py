@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many mixed calls leave nothing behind: every block a module allocates is
-freed once, whoever has to, also where a call fails half-way."""
+"""Many mixed calls leave nothing behind: every block that a module allocates is freed
+once, whoever must free it, even if a call fails half-way."""
 import json
 import os
 import re
@@ -9,7 +9,8 @@ import subprocess
 from conftest import BIN
 from corpus import CASES, Case
 
-# Over a million calls; the sanitizers are some ten times slower.
+# More than a million calls; with the sanitizers fewer, because those are about ten
+# times slower.
 CALLS = 1_050_000
 REFUSED = [
     ("tensor/matmul", [[[1, 2, 3]], [[1], [2]]]),  # a check in the module

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From exec to the first answer. bench/ measures it for the record; here the processor's
-time for it must stay in a different order of magnitude than what people wait for."""
+"""The time from exec to the first answer. bench/ measures it exactly. Here its
+processor time must be of a lower order of magnitude than a wait that people notice."""
 import contextlib
 import os
 import resource
@@ -22,7 +22,7 @@ def answer(server):
 
 
 def spent_ms():
-    """The processor's time of the servers that have ended, and of their processes."""
+    """The processor time of all servers that have ended, and of their processes."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (spent.ru_utime + spent.ru_stime) * 1000
 
@@ -53,7 +53,7 @@ def namespaces(server):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a namespace")
 def test_without_processes_no_namespace_is_made(serve, corpus):
-    # Making one takes longer than all the rest of the start.
+    # Making a namespace takes longer than all the rest of the start.
     server = serve(corpus / "tensor.so", "--isolation=thread")
     assert answer(server).startswith(b"HTTP/1.1 200")
     assert namespaces(server) == []

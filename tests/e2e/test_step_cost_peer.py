@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step of a session costs: the CALL of a server whose session has a decoder's cache
-takes at most 1.05 times the instructions of the bare kernel, which `farcall run --repeat`
-calls with a cache of its own. Instructions do not depend on what else the machine does."""
+"""The cost of a step in a session: if the session has a decoder's cache, CALL takes at
+most 1.05 times the instructions of the bare kernel. `farcall run --repeat` calls
+that kernel with a cache of its own. The number of instructions does not depend on
+the machine's other load."""
 import http.client
 import json
 import os
@@ -21,7 +22,7 @@ FIRST = 7  # a token: which one changes nothing in what is counted
 
 
 def counted(folder, function, command, drive=lambda process: process.wait(120)):
-    """Instructions within `function` of the run of a command."""
+    """The instructions within `function` when this command runs."""
     out = folder / "callgrind"
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("FARCALL_")}
@@ -39,7 +40,7 @@ def counted(folder, function, command, drive=lambda process: process.wait(120)):
 
 
 def kernel(folder, module, repeat):
-    """The decode behind the prompt and one token, so many times."""
+    """Runs the decode after the prompt and one token, `repeat` times."""
     words = ["--input=1x1xi64=%d" % FIRST, "--input=1xi64=%d" % (len(PROMPT) + 2),
              "--input=1xi64=%d" % (len(PROMPT) + 1), "--input=1x1xi64=0",
              "--input=%dx%dxf16=0" % SHAPE]
@@ -49,7 +50,7 @@ def kernel(folder, module, repeat):
 
 
 def steps(folder, module, count):
-    """Prefill and so many decodes of a session."""
+    """Runs a prefill and `count` decodes in a session."""
     def drive(process):
         for line in process.stdout:
             if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):

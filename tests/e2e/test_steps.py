@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--iterate of run and call: lines as they come, against calls one by one; what is refused,
-and answers that are cut."""
+"""--iterate of run and call: lines as they come, compared with single calls; what is
+refused; and answers that are cut."""
 import contextlib
 import json
 import shlex
@@ -25,7 +25,7 @@ def scalars(serve):
 
 @pytest.fixture(params=["run", "call"])
 def iterate(request, farcall):
-    """The same steps in process and by a server: iterate("hyp", …)."""
+    """Makes the same steps in process and with a server: iterate("hyp", …)."""
     server = request.param == "call" and request.getfixturevalue("scalars")
 
     def words(function):
@@ -108,11 +108,11 @@ def test_what_the_options_cannot_say(iterate, options, message):
 
 
 # ---------------------------------------------------------------------------
-# Answers that come bit by bit, or not to their end
+# Answers that come bit by bit, or are incomplete
 
 
 def loops(server):
-    """How many connections there are besides the one that asks."""
+    """The number of connections, without that of this request."""
     return server.get("/api/v1").json["in_flight"]["connections"] - 1
 
 
@@ -176,7 +176,7 @@ def test_answers_of_others(farcall, answer, status, shown, said):
 
 
 def test_what_comes_of_a_silent_server_is_shown(farcall):
-    """--timeout is the time in which nothing comes, the first step neither."""
+    """--timeout limits the time in which nothing comes; that includes the first step."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         clients = []
 

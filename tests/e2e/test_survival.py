@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions while their module is replaced: they go over to the new version if their state
-may, and else stay with the old one. And while their process is killed in a call."""
+"""Sessions while their module is replaced: they move to the new version if their state
+may survive; otherwise they stay with the old one. Also sessions whose process is
+killed during a call."""
 import concurrent.futures
 import json
 import os
@@ -14,7 +15,7 @@ from fleet import until
 
 SESSIONS = "/api/v1/modules/sum/sessions"
 FUNCTION = "/api/v1/functions/sum/add"
-# add(0) makes the file `begun` and waits for the file `gate`.
+# add(0) creates the file `begun` and waits for the file `gate`.
 SOURCE = """
 #include <fcntl.h>
 #include <unistd.h>
@@ -66,7 +67,7 @@ class Summing:
 
     def start(self, serve, description, *options):
         self.put(description)
-        # Its calls open files.
+        # Without a sandbox: its calls open files.
         return serve("--admin=loopback", "--sandbox=off", "--workers=2",
                      "--session-drain=60m", *options, self.folder)
 
@@ -140,7 +141,7 @@ def test_state_stays_where_it_is(serve, summing, old, new):
     assert 0 < show(server, session)["ends_ms"] <= 3600_000
     other = make(server)
     assert (call(server, other, "version"), add(server, other, 5)) == (2, 5)
-    # Nor does it follow a later version.
+    # It does not move to a later version, either.
     summing.replace(server, old)
     assert call(server, session, "version") == 1
     assert add(server, session, 1) == 8
@@ -148,7 +149,8 @@ def test_state_stays_where_it_is(serve, summing, old, new):
 
 
 def test_a_call_that_runs_keeps_its_place(serve, summing):
-    """Calls that come after the exchange are of the new version, and wait for it."""
+    """Calls that come after the replacement belong to the new version, and wait for the
+    running call."""
     server = summing.start(serve, sidecar(True))
     session = make(server)
     assert add(server, session, 1) == 1
@@ -179,7 +181,7 @@ def kill_workers(server):
 
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_a_kill_meets_a_call_that_runs(process_server, summing, checkpoint):
-    """The call is in the function when its process ends: that is no matter of luck."""
+    """The process is killed while the call is certainly inside the function."""
     server = summing.start(process_server, sidecar(True))
     session, other = make(server, checkpoint=checkpoint), make(server)
     assert (add(server, session, 5), add(server, other, 7)) == (5, 7)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new file proves itself before it serves: broken, narrowed, wrong in one value, slow
-to crash or to hang, it is refused, what served goes on, and the reason is told."""
+"""A new file must prove itself before it serves. If it is broken, lacks functions, has
+one wrong value, crashes late or hangs, it is refused with a reason, and the old one
+goes on serving."""
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ def expect(module, *calls):
 
 
 def build(module, work, body):
-    """A file whose function does something else."""
+    """Replaces the module's file by one whose function has this body."""
     source, made = work / "other.c", module.path.with_name("next")
     source.write_text(f"#include <unistd.h>\nlong long _mlir_ciface_number(long long x) {{ {body} }}")
     subprocess.run(["cc", "-O0", "-fPIC", "-shared", "-o", made, source], check=True)
@@ -100,7 +101,8 @@ def test_a_sidecar_says_how_it_is_tried(serve, numbered):
 
 
 def test_a_module_is_ready_when_it_is_warm(serve, numbered, tmp_path):
-    """What is warmed up is what serves: the third call is the first of a client."""
+    """The process that was warmed up is the one that serves: a client's first call is
+    its third."""
     sidecar = numbered.path.with_name("numbered.farcall.json")
     sidecar.write_text(json.dumps({**SIDECAR, "warm_up": 2}))
     build(numbered, tmp_path, "static long long calls; return ++calls;")
@@ -113,8 +115,8 @@ CRASHES = "if (x == -1) __builtin_trap(); return x * 1000000 + 1;"
 
 
 def crash(server):
-    """Calls until what served before serves again; the bodies differ, since one that
-    crashed is refused."""
+    """Makes calls until the old file serves again. The bodies differ, because a body
+    that has crashed is refused."""
     statuses = []
 
     def is_back():
@@ -140,7 +142,7 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
     statuses = crash(server)
     assert statuses.count(502) >= 3, statuses
     assert server.results("numbered/number", [-1]) == [-1000000]
-    # The decision is in force when it is saved, which calls do not wait for.
+    # The decision is in force once it is saved, and calls do not wait for that.
     wait_until(lambda: "refused" in server.get("/api/v1/modules/numbered").json)
     document = server.get("/api/v1/modules/numbered").json
     assert document["sha256"] == first and document["state"] == "ready"
@@ -150,7 +152,8 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
     metrics = server.get("/metrics").body
     assert b"farcall_module_rollbacks_total 1" in metrics
     assert b'farcall_module_refused{module="numbered"} 1' in metrics
-    # A reload and a restart refuse the file that was taken back until it changes.
+    # After a reload and after a restart, the file that was taken back is still refused,
+    # until it changes.
     assert post_act(server, "/api/v1/reload").json["unchanged"] == 1
     assert server.get("/api/v1/modules/numbered").json["sha256"] == first
     assert server.stop() == 0
@@ -169,8 +172,8 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
 
 
 def go_back(server, numbered, tmp_path):
-    """Has a new file crash until what served before serves again, and the decision is
-    saved, or cannot be."""
+    """Lets a new file crash until the old one serves again and the decision is saved,
+    or cannot be saved."""
     build(numbered, tmp_path, CRASHES)
     assert post_act(server, RELOAD).status == 200
     crash(server)
@@ -194,7 +197,7 @@ def test_what_cannot_be_saved_is_refused_all_the_same(numbered, tmp_path, proces
 
 
 def test_what_was_brought_back_makes_no_room(numbered, tmp_path, process_server):
-    """Its file is another by now, so it could not be loaded again."""
+    """Its file has changed since, so it could not be loaded again."""
     sidecar = numbered.path.with_name("numbered.farcall.json")
     sidecar.write_text(json.dumps({**SIDECAR, "rollback": "on-crash"}))
     server = process_server("--admin=loopback", "--module-memory=1G", numbered.path.parent)
@@ -212,7 +215,7 @@ def test_what_was_brought_back_makes_no_room(numbered, tmp_path, process_server)
 
 
 def test_what_was_brought_back_is_not_tried(numbered, tmp_path, process_server):
-    """Its first call is a client's."""
+    """It is not warmed up again: its first call is a client's."""
     config = tmp_path / "farcalld.conf"
     config.write_text(json.dumps({"modules": {"numbered": {
         "warm-up": 2, "rollback": "on-crash", "workers": 1}}}))
@@ -226,7 +229,8 @@ def test_what_was_brought_back_is_not_tried(numbered, tmp_path, process_server):
 
 
 def test_who_is_to_be_hosted_otherwise_can_go_back_still(numbered, tmp_path, process_server):
-    """What cannot be loaded anew after SIGHUP goes on as the file it is."""
+    """If a module cannot be loaded again after SIGHUP, it goes on with the file that it
+    has."""
     config = tmp_path / "farcalld.conf"
 
     def configure(workers):
@@ -244,7 +248,8 @@ def test_who_is_to_be_hosted_otherwise_can_go_back_still(numbered, tmp_path, pro
 
 
 def test_who_goes_back_gets_a_process_for_each_call(numbered, tmp_path):
-    """What served before ran in a thread, when nobody had asked for more."""
+    """The old file ran in a thread, before the option asked for a process for each
+    call."""
     config = tmp_path / "farcalld.conf"
 
     def configure(**more):
@@ -268,7 +273,7 @@ def test_who_goes_back_gets_a_process_for_each_call(numbered, tmp_path):
 
 
 def test_who_goes_back_leaves_the_threads(numbered, tmp_path):
-    """What served before ran in a thread, which nobody allows any more."""
+    """The old file ran in a thread, which the configuration no longer allows."""
     config = tmp_path / "farcalld.conf"
 
     def configure(**more):
@@ -326,12 +331,13 @@ def test_the_configuration_says_how_a_module_is_tried(serve, numbered, tmp_path)
     refused(server, "self-test, line 1, /results/0: expected 2000003, got 2000004")
     build(numbered, tmp_path, "static long long calls; return 2000003 + calls++;")
     assert server.request("POST", RELOAD).status == 200
-    # Of the process that was tested nothing is left.
+    # The process in which the file was tested has left no traces.
     assert server.results("numbered/number", [1]) == [2000005]
 
 
 def test_what_crashes_at_once_goes_back_under_load(numbered, tmp_path, process_server):
-    """Calls that crashed are lost; nobody is answered wrong, and then no more are lost."""
+    """Calls that crash are lost, but no answer is wrong, and after the rollback no more
+    calls are lost."""
     sidecar = numbered.path.with_name("numbered.farcall.json")
     sidecar.write_text(json.dumps({**SIDECAR, "rollback": "on-crash"}))
     server = process_server("--admin=loopback", numbered.path.parent)
@@ -350,7 +356,7 @@ def test_what_crashes_at_once_goes_back_under_load(numbered, tmp_path, process_s
 
 
 def test_calls_that_crash_as_expected_are_no_mistake(serve, numbered, tmp_path):
-    """Nor is the module quarantined for them, and the warm-up leaves them out."""
+    """The module is not quarantined for these crashes, and the warm-up omits them."""
     crash_call = {"args": [-1], "error": "worker_crashed"}
     sidecar = numbered.path.with_name("numbered.farcall.json")
     sidecar.write_text(json.dumps({**SIDECAR, "warm_up": 2, "self_test": [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people see at a terminal: colours, the texts of `farcall explain`, what shells
-complete, hints for variables."""
+"""What people see at a terminal: colours, the texts of `farcall explain`, completions
+in shells, hints about variables."""
 import json
 import os
 import pty
@@ -56,14 +56,15 @@ def test_an_error_at_a_terminal_says_where_more_is(farcall, server):
     assert status == 1
     assert "farcall explain shape_mismatch says more" in said
     assert farcall("explain", "shape_mismatch").returncode == 0
-    # Programs read the last line: the error itself.
+    # Programs read the last line, which is the error itself.
     done = farcall(*call)
     assert done.stderr.startswith("farcall: 422 shape_mismatch: ")
     assert done.stderr.count("\n") == 1
 
 
 class Hostile:
-    """A server whose answers are farcalld's in form; names and words are an attacker's."""
+    """A server whose answers have farcalld's form, but with names and words of an
+    attacker."""
 
     def __init__(self, word, status=200):
         function = {"name": word, "text": f"{word}()", "callable": True}
@@ -128,11 +129,11 @@ def test_every_code_is_explained(farcall):
     for code in listed:
         done = farcall("explain", code)
         assert done.returncode == 0
-        # Behind these: what a condition of the same name is.
+        # After these come the texts of a condition with the same name.
         title, meaning, hint, *_ = done.stdout.strip().split("\n\n")
         assert title.startswith(f"{code}: ") and hint.startswith("try: ")
         texts |= {meaning, hint}
-        # What it tells people to type is there.
+        # The commands and options in the hint exist.
         for verb in re.findall(r"farcall (?!--)([a-z]+)", hint):
             assert farcall("help", verb).returncode == 0, hint
         for option in re.findall(r"--([a-z-]+)[^.;]* of farcalld", hint):
@@ -163,7 +164,7 @@ def test_a_variable_with_a_slip_gets_a_hint(farcall, server):
         assert (done.returncode, done.stderr) == (0, "")
     done = call(f"--server={server.url}", FARCALL_SERVR="x")
     assert (done.returncode, done.stderr) == (0, "")
-    # What others set for their own purposes.
+    # Variables that other programs set for their own purposes
     done = call("--timeout=1", FARCALL_LISTEN="x", FARCALL_SERVICE_HOST="h",
                 FARCALL_PORT_80_TCP="p", FARCALL_WORKERS="2")
     assert "note" not in done.stderr
@@ -280,7 +281,7 @@ def test_a_load_shows_itself_while_it_runs(farcall, server):
     assert len(lines) >= 3  # one for each 100 ms, of which a busy machine misses some
     for line in lines[1:-1]:
         assert re.match(r"0\.\d of 0\.5 s  \d+/s  p50 .* p99 .* max ", line), line
-    # It is gone before the report comes.
+    # The status line is erased before the report is printed.
     assert lines[-1].startswith("/api/v1/functions/tensor/softmax of ")
     assert "p50<60s: \x1b[32mmet\x1b[0m" in lines[-1]
     assert "\r" not in farcall(*bench).stderr
@@ -288,7 +289,7 @@ def test_a_load_shows_itself_while_it_runs(farcall, server):
 
 @pytest.fixture
 def slow_tools(tmp_path):
-    """A folder whose mlir-opt needs three seconds and then fails."""
+    """A folder in which mlir-opt takes three seconds and then fails."""
     folder = tmp_path / "tools"
     folder.mkdir()
     for name in ("mlir-opt", "mlir-translate", "opt", "llc"):
@@ -304,7 +305,7 @@ def test_a_long_compilation_says_that_it_goes_on(farcall, slow_tools, tmp_path):
     said, status = at_terminal(*compile)
     assert status != 0
     assert re.search("\r\x1b\\[Kmlir-opt, [1-9] s", said), said
-    # The line is gone before the error comes.
+    # The status line is erased before the error is printed.
     assert re.search("\r\x1b\\[K\x1b\\[1;31mfarcall:", said), said
     assert "\r" not in farcall(*compile).stderr
 
@@ -338,7 +339,7 @@ def fish_offers(server, line):
 
 
 def zsh_offers(server, line):
-    """What the function hands to zsh's own, which do the rest."""
+    """What the function passes to zsh's own functions, which do the rest."""
     words = line.split(" ")
     script = "\n".join([
         "_arguments() { print -rl -- \"$@\"; local a=${@[-1]##*:}; $=a }",
@@ -378,7 +379,7 @@ def test_zsh_completes(server):
     offered = zsh_offers(server, "farcall call t")
     assert "tensor/matmul" in offered
     assert any(each.startswith("*--timeout=[") for each in offered)
-    # Brackets and colons of a help text end no part of a specification.
+    # Brackets and colons in a help text must not end a part of zsh's specification.
     (listed,) = [each for each in offered if each.startswith("*--input=[")]
     plain = re.sub(r"\\.", "", listed)
     assert plain.count("[") == plain.count("]") == 1 and plain.count(":") == 2

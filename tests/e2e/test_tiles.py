@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls whose grids are shared by several threads (--tiles) answer the same bytes
-as calls that keep to one, and as IREE's runtime."""
+"""Calls whose grids are computed by several threads (--tiles) return the same bytes as
+calls that use one thread, and as IREE's runtime."""
 import base64
 import struct
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ def test_results_are_those_of_the_reference(served, iree, variant, name):
 
 
 def square(seed):
-    """512x512 of numbers whose sums depend on the order they are added in."""
+    """512x512 numbers whose sums depend on the order of addition."""
     values = []
     for _ in range(512 * 512):
         seed = seed * 16807 % 2147483647

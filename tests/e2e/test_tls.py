@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farcalld speaks TLS: versions, ciphers, certificates of clients, tickets; what is
-broken or held back; a certificate that is replaced under load; the key, which no worker
-process has. Clients are Python's ssl and openssl's s_client."""
+"""farcalld with TLS: versions, ciphers, client certificates, tickets; connections that
+are damaged or slow; a certificate that is replaced under load; and the key, which
+must not be in a worker process. The clients are Python's ssl and openssl's s_client."""
 import contextlib
 import http.client
 import json
@@ -53,7 +53,7 @@ def files(authority):
 
 
 class Secure(Peer):
-    """Asks the server at `port` by https."""
+    """Makes requests to the server at `port` by https."""
 
     def __init__(self, port, authority, client=None):
         self.port = port
@@ -105,7 +105,7 @@ def failures(peer, cause):
 
 
 def ports_of(server, count):
-    """Those of all TCP addresses, in their order."""
+    """The ports of all TCP addresses, in order."""
     def ports():
         found = (re.search(r"listening on https?://[^:]+:(\d+)", line)
                  for line in list(server.lines))
@@ -122,7 +122,7 @@ def s_client(server, *words, text=b"", check=False):
 
 
 # ---------------------------------------------------------------------------
-# What is spoken
+# Versions and ciphers
 
 @pytest.mark.parametrize("words, spoken, cause", [
     (["-tls1"], None, "version"), (["-tls1_1"], None, "version"),
@@ -200,7 +200,7 @@ def test_renegotiation_is_refused(start, files):
 
 
 # ---------------------------------------------------------------------------
-# Certificates of clients
+# Client certificates
 
 REFUSED = {"none": "peer did not return a certificate", "old": "has expired",
            "stranger": "unable to get local issuer certificate"}
@@ -227,14 +227,14 @@ def test_a_public_address_needs_certificates_of_clients_or_a_word(start, files, 
     server = start(files, f"--client-ca={authority.file}", listen="0.0.0.0:0")
     secure = Secure(server.port, authority, authority.sign("caller"))
     assert secure.get("/livez").status == 200
-    # That is of no use for an address without TLS.
+    # Client certificates do not protect an address without TLS.
     with pytest.raises(RuntimeError, match="can be reached by others"):
         Server(*words_of(files, f"--client-ca={authority.file}"), MODULE,
                listen=("--listen", "http://0.0.0.0:0"))
 
 
 # ---------------------------------------------------------------------------
-# The options
+# Options
 
 @pytest.mark.parametrize("words, said", [
     (["--tls-cert={cert}"], "--tls-key is missing"),
@@ -265,7 +265,8 @@ def test_keys_that_no_client_can_use_are_refused(authority):
 
 
 def dated(authority, begin, end):
-    """A certificate that holds from the day `begin` to the day `end`, counted from now."""
+    """A certificate that is valid from the day `begin` to the day `end`, counted from
+    today."""
     folder = authority.folder
     file, key = folder / "dated.pem", folder / "dated.key"
     rules = folder / "dated.cnf"
@@ -284,7 +285,7 @@ def dated(authority, begin, end):
 
 
 def day(file, which):
-    """A date of a certificate as openssl reads it."""
+    """A date of a certificate as openssl prints it."""
     said = openssl("x509", "-in", file, "-noout", which, "-dateopt", "iso_8601").stdout
     return re.search(rb"=(\d{4}-\d\d-\d\d)", said)[1].decode()
 
@@ -294,8 +295,8 @@ def day(file, which):
     (-2, -1, "has ended on", "-enddate", 64), (1, 20, "begins on", "-startdate", 64)])
 def test_a_certificate_whose_time_has_passed(start, authority, files, tmp_path, begin, end,
                                              said, which, code):
-    """-t refuses it, or warns two weeks before, a server warns of it; so, too, if it is
-    that of the signer."""
+    """-t refuses such a certificate, or warns two weeks before it ends; a server also
+    warns. The same holds if the dates are those of the signer's certificate."""
     pair = dated(authority, begin, end)
     date = day(pair[0], which)
     signed = tmp_path / "signed.pem"
@@ -339,7 +340,7 @@ def test_each_listener_has_its_certificate(files, authority, tmp_path):
     assert names == ["server", "other"]
     server.port = ports[1]
     assert server.get("/livez").status == 200
-    # What is printed is taken again.
+    # The printed options can be read again.
     printed = farcalld("-T", "-c", config)
     assert printed.returncode == 0
     config.write_text(printed.stdout)
@@ -351,7 +352,7 @@ def test_each_listener_has_its_certificate(files, authority, tmp_path):
 
 
 # ---------------------------------------------------------------------------
-# HTTP over it
+# HTTP over TLS
 
 def test_large_bodies_both_ways(start, files, authority, corpus):
     server = start(files, corpus, listen="https://127.0.0.1:0,http://127.0.0.1:0")
@@ -379,7 +380,7 @@ def test_requests_are_pipelined_and_each_side_may_end_first(start, files, author
         got = b""
         while got.count(b'{"status":"live"}') < 50:
             got += line.recv(65536)
-        # close_notify, and the server's.
+        # Sends close_notify, and waits for the server's.
         line.settimeout(60)
         line.unwrap()
     with Secure(server.port, authority).connect() as line:
@@ -391,7 +392,7 @@ def test_requests_are_pipelined_and_each_side_may_end_first(start, files, author
 
 
 def test_a_client_that_reads_slowly_gets_its_answer(start, files, authority, corpus):
-    """It has more to take than sockets keep."""
+    """The answer is larger than what the sockets hold."""
     server = start(files, corpus)
     shape = [512, 4096]
     head = json.dumps({"args": [{"shape": shape,
@@ -452,7 +453,7 @@ def test_plain_http_is_told(start, files, authority):
 # Hostile clients
 
 def client_hello():
-    """What a client says first."""
+    """The first message of a client."""
     came, goes = ssl.MemoryBIO(), ssl.MemoryBIO()
     context = ssl.create_default_context()
     talk = context.wrap_bio(came, goes, server_hostname="localhost")
@@ -488,8 +489,8 @@ def test_bytes_that_are_no_handshake(start, files, authority):
 
 
 def test_records_that_are_damaged_or_cut(start, files, authority):
-    """After a handshake: bytes that nobody has sealed end the connection, and so does
-    an end without close_notify, also in the middle of a body."""
+    """After a handshake, bytes that are not encrypted end the connection. So does an
+    end without close_notify, also in the middle of a body."""
     server = start(files)
     secure = Secure(server.port, authority)
     for bad in (b"\x17\x03\x03\0\x20" + b"x" * 32, b"GET / HTTP/1.1\r\n\r\n",
@@ -529,7 +530,7 @@ def allow_files(count):
 
 
 def check_half_handshakes(start, files, authority, count):
-    """However many there are, somebody else is served, at once."""
+    """However many there are, another client is served at once."""
     allow_files(count + 200)
     server = start(files, "--connections=20000")
     secure = Secure(server.port, authority)
@@ -554,8 +555,8 @@ def resident(peer):
 
 
 def test_a_half_hello_takes_little_and_a_whole_one_goes_back(start, files, authority):
-    """OpenSSL's part of a handshake is not there before the first record is whole. (A
-    sanitizer keeps what was freed.)"""
+    """OpenSSL's memory for a handshake is only allocated once the first record is
+    complete. (A sanitizer keeps what was freed.)"""
     count, hello = 900, client_hello()
     allow_files(count + 200)
     server = start(files)
@@ -682,7 +683,8 @@ def test_only_a_server_of_tls_has_the_library(serve, files):
     secure = serve(MODULE, *words_of(files))
     assert not maps_openssl(plain.pid)
     assert maps_openssl(secure.pid)
-    # A process that is begun is a copy of the server until it is the worker's program.
+    # A process that was just started is a copy of the server until it runs the worker's
+    # program.
     wait_until(lambda: not any(map(maps_openssl, children_of(secure.pid))))
 
 
@@ -696,7 +698,7 @@ def test_without_the_library_the_option_is_refused(files, tmp_path):
 
 
 def secret_of(key):
-    """The number that is the key, as memory has it in either order of bytes."""
+    """The number that is the key, in both byte orders, as it may be in memory."""
     text = openssl("ec", "-in", key, "-noout", "-text").stdout.decode()
     digits = re.search(r"priv:\s*([0-9a-f:\s]+)pub:", text)[1]
     number = bytes.fromhex(re.sub(r"[:\s]", "", digits)).lstrip(b"\0")
@@ -708,7 +710,8 @@ def has_in_memory(pid, secrets):
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             begin, end = (int(each, 16) for each in line.split()[0].split("-"))
-            # Large ranges are left out: reading a ring's unused pages would take memory.
+            # Large ranges are left out: reading unused pages of a ring would allocate
+            # memory.
             if "r" not in line.split()[1] or "[v" in line or end - begin > 64 << 20:
                 continue
             with contextlib.suppress(OSError, ValueError, OverflowError):
@@ -735,7 +738,8 @@ def test_no_worker_has_the_key(files, authority, numbered):
     seen = 0
     for pid in children_of(server.pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-            # One that is begun is a copy of the server until it is the worker's program.
+            # A process that was just started is a copy of the server until it runs the
+            # worker's program.
             wait_until(lambda: not has_in_memory(pid, secrets))
             opened = [os.readlink(f"/proc/{pid}/fd/{each}")
                       for each in os.listdir(f"/proc/{pid}/fd")]
@@ -754,7 +758,7 @@ def is_tcp(pid, link):
 
 
 # ---------------------------------------------------------------------------
-# farcall
+# TLS in farcall
 
 ANSWER = '{"results":[7000000]}'
 
@@ -774,11 +778,11 @@ def test_farcall_speaks_https(farcall, files, authority, numbered, tmp_path, mon
     assert done.returncode == 0 and "numbered" in done.stdout, done.stderr
     assert farcall("health", url, trust, *own).returncode == 0
     assert farcall("sig", "numbered/number", url, trust, *own).returncode == 0
-    # Many connections, each answer compared.
+    # Many connections; each answer is compared.
     done = farcall("bench", "numbered/number", "-i", "7", url, trust, *own, "-c", "8",
                    "--duration=500ms", "--warmup=100ms", "--slo=errors<1")
     assert done.returncode == 0, done.stdout + done.stderr
-    # What it prints for curl does the same.
+    # The printed curl command does the same.
     done = farcall("call", "numbered/number", "-i", "7", url, trust, *own, "--curl")
     curl = subprocess.run(done.stdout, shell=True, text=True, capture_output=True)
     assert curl.stdout == ANSWER, curl.stderr
@@ -791,13 +795,13 @@ def test_farcall_speaks_https(farcall, files, authority, numbered, tmp_path, mon
     stranger = Authority(tmp_path, "stranger")
     assert "unable to get local issuer certificate: --ca=FILE has" in refused(url, *own)
     assert "certificate" in refused(url, f"--ca={stranger.file}", *own)
-    # The server's alert, unless it is overtaken by the end of the connection.
+    # The server's alert is shown, unless the connection ends before it arrives.
     assert re.search("certificate required|reset|closed", refused(url, trust))
     assert "No such file" in refused(url, "--ca=/nonexistent", *own)
     assert "--cert is missing" in refused(url, trust, f"--key={key}")
     plain = refused(url.replace("https", "http"), trust)
     assert "speaks TLS" in plain, plain
-    # The variable names the authority too; the option comes before it.
+    # The variable may also name the authority; the option overrides it.
     monkeypatch.setenv("FARCALL_CA", str(authority.file))
     assert farcall("health", url, *own).returncode == 0
     assert "certificate" in refused(url, f"--ca={stranger.file}", *own)
@@ -823,7 +827,7 @@ def test_farcall_says_that_openssl_is_missing(farcall, start, files, tmp_path, m
 
 @pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
 def test_farcall_asks_other_servers(farcall, files, authority, version):
-    """What it says is TLS as others speak it: a server of openssl's."""
+    """farcall's TLS also works with a server that is not ours: openssl's."""
     process = subprocess.Popen(
         ["openssl", "s_server", "-accept", "0", "-cert", files[0], "-key", files[1],
          version, "-www"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

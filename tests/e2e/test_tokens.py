@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens as an operator has them: files that are changed, listeners that differ."""
+"""Tokens as an operator uses them: files that change, and listeners with different
+policies."""
 import hashlib
 import json
 import signal
@@ -44,7 +45,7 @@ def test_the_file_is_read_again(serve, tmp_path):
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: status(server, "/api/v1/modules", "two") == 200)
     assert status(server, "/api/v1/modules", "one") == 401
-    # A file that is wrong changes nothing, and the log says where.
+    # A wrong file changes nothing, and the log says where it is wrong.
     write(tokens, "# new\n", line("c", "read,root", "three"))
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: any(f"{tokens}:2:8: a scope is " in each for each in server.lines))
@@ -54,8 +55,8 @@ def test_the_file_is_read_again(serve, tmp_path):
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: any("may write it" in each for each in server.lines))
     assert status(server, "/api/v1/modules", "two") == 200
-    # An act over TCP, which the log has with the token's name. While that of SIGHUP goes
-    # on, it is 409.
+    # An act over TCP is logged with the token's name. While the act of SIGHUP is in
+    # progress, the answer is 409.
     wait_until(lambda: status(server, "/api/v1/reload", "two", "POST", b"") == 200)
     wait_until(lambda: any("token b" in each for each in server.lines))
     assert server.stop() == 0

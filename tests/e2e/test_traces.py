@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces: what comes of `traceparent`, what is exported and to whom it belongs, and a
-collector that is slow, refuses, ends and comes back: no call notices."""
+"""Traces: what happens to `traceparent`, what is exported and to which trace it
+belongs, and a collector that is slow, refuses, ends and comes back. No call is
+affected."""
 import contextlib
 import json
 import shutil
@@ -137,8 +138,8 @@ def test_who_is_sampled(serve, module, collectors, sample, traceparent, exported
 
 
 def test_spans_are_sent_at_the_end(serve, module, collectors):
-    """Which waits for a collector that answers, but not for long: one that is starved
-    may be too late."""
+    """At its end the server waits for a collector that answers, but not for long. A
+    collector that gets no processor time may be too late."""
     for _ in range(5):
         collector = collectors()
         server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
@@ -174,8 +175,8 @@ def test_log_and_exemplars(serve, module):
 
 
 def test_times_of_the_log(serve, tmp_path):
-    """In microseconds. A call of 50 ms takes no less, and no more than its client waits
-    for the line."""
+    """Times are in microseconds. A call of 50 ms takes at least that long, and at most
+    as long as its client waits for the log line."""
     source = tmp_path / "spins.c"
     source.write_text("""
 #include <time.h>
@@ -239,7 +240,7 @@ def test_a_refused_document_is_dropped(serve, module, collectors):
 
 
 def test_calls_do_not_wait_for_a_collector(serve, module, collectors):
-    """It answers nobody, so the ring fills; then it goes on."""
+    """First the collector answers nothing, so the ring fills; then it goes on."""
     collector = collectors()
     collector.hold.clear()
     server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
@@ -270,8 +271,9 @@ def test_a_collector_that_ends_and_comes_back(serve, module, collectors):
 
 
 class Early:
-    """A collector that answers a long document when it has read its head, and leaves
-    the rest unread. Segments are short, so that a server cannot send such a one at once."""
+    """A collector that answers a long document after reading only its head, and leaves
+    the rest unread. Its segments are short, so that a server cannot send such a
+    document at once."""
 
     def __init__(self):
         self.socket = socket.socket()
@@ -318,7 +320,7 @@ def test_an_answer_before_the_document_is_sent(serve, module):
     server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
 
     def went_on():
-        """Has so many calls made at once that one document has them all."""
+        """Makes so many calls at once that a single document contains them all."""
         with socket.create_connection((server.host, server.port), timeout=60) as client:
             head = b"POST /api/v1/functions/s/fact HTTP/1.1\r\nHost: localhost\r\n"
             client.sendall((head + b"Content-Length: 3\r\n\r\n[5]") * 99 +
@@ -333,8 +335,9 @@ def test_an_answer_before_the_document_is_sent(serve, module):
 
 
 class Scripted:
-    """A collector that gives each document the next answer as written, and closes the
-    connection after those that say `True`. It listens at the last address of a name."""
+    """A collector that answers each document with the next text, and closes the
+    connection after those with `True`. It listens at the last address of a host
+    name."""
 
     def __init__(self, *answers, host="127.0.0.1"):
         self.answers, self.documents = list(answers), []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our answers to some hundred requests beside what a Triton once answered them. That
-it still does so, test_triton_peer.py asks."""
+"""Our answers to some hundred requests, compared with the recorded answers of a Triton.
+test_triton_peer.py tests that Triton still gives these answers."""
 import shutil
 
 import oip_beside

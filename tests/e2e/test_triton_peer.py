@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Triton and its load generator. FARCALL_PEERS_SECONDS is how long each load
-lasts that has an end."""
+"""A real Triton, and its load generator. FARCALL_PEERS_SECONDS is the duration of each
+load."""
 import json
 import re
 import subprocess
@@ -12,7 +12,7 @@ import triton
 
 
 def test_triton_answers_what_is_recorded(tmp_path):
-    """test_triton.py compares us with the record, without a Triton."""
+    """test_triton.py compares us with this record, without a Triton."""
     server = triton.Triton(tmp_path)
     try:
         changed = [name for name, request in oip_requests.read().items()
@@ -34,8 +34,8 @@ JSON = ["--input-tensor-format", "json", "--output-tensor-format", "json"]
                                   ["--request-rate-range", "50:100:50"],
                                   ["--concurrency-range", "2", "--async"]])
 def test_perf_analyzer(serve, load, form):
-    """It ends well, its server-side statistics are shown and count what it counts;
-    its own verdict on stability, which depends on the machine, is not asked for."""
+    """perf_analyzer succeeds, and its report includes server-side statistics with the
+    same counts. Its verdict on stability depends on the machine, so it is ignored."""
     server = serve(*triton.SERVED)
     done = subprocess.run(
         [triton.peers() / "perf_analyzer", "-i", "http", "-m", "simple", "-u",
@@ -55,7 +55,7 @@ def test_perf_analyzer(serve, load, form):
 
 @pytest.mark.parametrize("load", [[], ["--rate=50"]], ids=["closed", "open"])
 def test_farcall_bench_drives_both(serve, farcall, tmp_path, load):
-    """The same command, with arguments made of either server's metadata."""
+    """The same command makes arguments from either server's metadata."""
     ours, theirs = serve(*triton.SERVED), triton.Triton(tmp_path, only=["simple"])
     try:
         for each in (ours, theirs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--trust as an operator has it: only files whose sums are listed are loaded."""
+"""--trust as an operator uses it: only files whose sums are listed are loaded."""
 import hashlib
 import json
 import shutil
@@ -21,14 +21,14 @@ def sum_of(path):
 
 
 def write(trusted, *paths):
-    """What `sha256sum` prints of these paths."""
+    """Writes the output of `sha256sum` for these paths."""
     trusted.write_text("".join(f"{sum_of(each)}  {each}\n" for each in paths))
     trusted.chmod(0o644)
     return trusted
 
 
 def hang_up(server):
-    """Has the server read its files again, and waits until it has acted on that."""
+    """Makes the server read its files again, and waits until it has acted on them."""
     told = lambda: sum('"act":"reload"' in each for each in server.lines)
     before = told()
     server.process.send_signal(signal.SIGHUP)
@@ -36,8 +36,8 @@ def hang_up(server):
 
 
 def reason(server, name):
-    """Why a module is not served, or its newest file is not. What served before is listed
-    beside it until its processes have ended."""
+    """Why a module is not served, or why its newest file is not. The generation that
+    served before is also listed until its processes have ended."""
     said = [each["reason"] or each.get("refused", {}).get("detail", "")
             for each in server.get("/api/v1/modules").json["modules"]
             if each["name"] == name]
@@ -67,11 +67,11 @@ def test_nothing_else_is_loaded_or_described(serve, folder, tmp_path, load):
     assert server.get("/api/v1/modules/no").json["functions"] == []
     act = server.request("POST", "/api/v1/modules/no/load")
     assert (act.status, act.json["code"]) == (422, "module_untrusted")
-    # An operator lists it; SIGHUP suffices.
+    # An operator adds the file's sum; SIGHUP is enough.
     write(trusted, folder / "yes.vmfb", folder / "no.vmfb")
     hang_up(server)
     wait_until(lambda: server.call("no/fact", [5]).status == 200)
-    # And takes the other one back.
+    # The operator removes the sum of the other file.
     write(trusted, folder / "no.vmfb")
     hang_up(server)
     wait_until(lambda: server.call("yes/fact", [5]).status == 503)
@@ -107,7 +107,7 @@ def test_sidecars_and_variants_are_looked_at(serve, tmp_path):
     write(trusted, module, sidecar)
     hang_up(server)
     wait_until(lambda: answers(server, "m") == 1)
-    # What runs is the variant, so the variant's sum counts.
+    # The variant is what runs, so its sum counts.
     sidecar.write_text(json.dumps({**SIDECAR, "variants": [{"file": "other.so"}]}))
     write(trusted, module, sidecar)
     hang_up(server)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function allocates and does not write is zero in its answer, never what an
-earlier call or the process left there: by both roads, small and large."""
+"""Memory that a function allocates but does not write is zero in its answer. It never
+contains what an earlier call or the process left there. Tested with both compilers,
+for small and large memory."""
 import pytest
 
 NATIVE = """

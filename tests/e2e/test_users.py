@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--socket-users: what users of this machine may ask a Unix socket for. What other users
-may is tried where the test may become them, as root."""
+"""--socket-users: what users of this machine may request on a Unix socket. Other users
+are only tested as root, because the test must change its user."""
 import hashlib
 import json
 import os
@@ -20,7 +20,8 @@ LOAD = ("POST", "/api/v1/reload", "")
 HEALTH = ("GET", "/livez", "")
 NOBODY = 65534
 
-# Becomes user, group and one more group, and prints the status and body of an answer.
+# Changes to a user, a group and one more group, and prints the status and body of an
+# answer.
 ASK = """
 import os, socket, sys
 path, user, group, more, text = sys.argv[1:]
@@ -54,7 +55,8 @@ def ask(path, request, user=None, group=NOBODY, more=NOBODY, token=None):
 @pytest.fixture
 def start(tmp_path):
     servers = []
-    # Others may go through the folders of the test to the socket.
+    # Other users must be able to reach the socket, so it is not in the test's own
+    # folder.
     path = f"/tmp/farcall-users-{os.getpid()}"
 
     def start(rules, *more):
@@ -103,7 +105,7 @@ def test_other_users_and_groups(start):
     assert ask(path, LOAD)[0] == 200
     assert ask(path, READ, NOBODY)[0] == 200
     assert ask(path, CALL, NOBODY)[0] == 403
-    # Of a group: its main one, or one of the others.
+    # A member of the group: it may be the user's main group or another one.
     assert ask(path, CALL, NOBODY, group=4242)[0] == 200
     assert ask(path, CALL, NOBODY, more=4242)[0] == 200
     assert ask(path, CALL, 4343, group=4343)[0] == 403

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Versions of a module: which one a call gets, and what happens when they come and go."""
+"""Versions of a module: which one a call gets, and what happens when versions are added
+and removed."""
 import http.client
 import json
 import random
@@ -41,7 +42,7 @@ def test_versions_come_and_go(serve, versions, load):
     model = server.get("/v2/models/m/versions/9").json
     assert model["versions"][0] == "9" and sorted(model["versions"]) == ["10", "2", "9"]
     assert server.get("/v2/models/m/versions/3").status == 404
-    # One that cannot be loaded takes nothing away.
+    # A version that cannot be loaded removes no other one.
     versions.put(11, b"nonsense")
     server.request("POST", "/api/v1/reload")
     assert answers(server, "m@11") == "module_unavailable"
@@ -127,8 +128,8 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
     assert act(server, "promote", "m@1", alias="9").status == 422
     assert server.stop() == 0
 
-    # The rollback is remembered: the version that it took away is served only when its
-    # file changes.
+    # The rollback is remembered: the version that it took away is only served again
+    # when its file changes.
     server = serve(*flags)
     assert [answers(server, name) for name in ("m", "m@4", "m@canary")] == [2, gone, 3]
     versions.put(4)
@@ -138,7 +139,7 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
                           capture_output=True, text=True, env=user_environment())
     assert done.stdout == "m  leads to its highest version, before to 2\n"
     assert answers(server, "m") == 4
-    # A promotion that cannot be written down is refused and changes nothing.
+    # A promotion that cannot be saved is refused and changes nothing.
     (state / "modules.new").mkdir()
     refused = act(server, "promote", "m@1")
     assert refused.status == 503 and "cannot write" in refused.json["detail"]
@@ -219,7 +220,7 @@ def test_a_rollback_leaves_what_an_alias_leads_to(serve, versions, tmp_path, ask
     assert server.stop() == 0
     server = serve(*flags)
     assert [answers(server, name) for name in names] == [2, 3, 3]
-    # The alias leads elsewhere now, so nobody asks for version 3 any more.
+    # The alias now leads elsewhere, so version 3 is no longer needed.
     assert act(server, "promote", "m@1", alias="canary").json["version"] == "1"
     assert act(server, "promote", "m@3").status == 200
     assert act(server, "rollback", "m").json == decided("m", None, "2", "3", True, "3")
@@ -240,8 +241,9 @@ def test_without_a_directory_it_is_forgotten(serve, versions):
 
 
 def test_a_killed_server_has_decided_or_not(versions, tmp_path):
-    """A server is killed at any moment of promotions and reloads. The next one serves
-    the version from before a promotion or from after it, never something else."""
+    """A server is killed at a random moment of promotions and reloads. The next one
+    serves the version from before a promotion or from after it, and never another
+    one."""
     for each in 1, 2, 3:
         versions.put(each)
     state, draw = tmp_path / "state", random.Random(5)
@@ -304,7 +306,7 @@ def test_folders_of_versions_are_watched(serve, versions):
     until(3, m_4="version_not_found")
     shutil.rmtree(versions.folder / "m" / "3")
     until(22, m_3="version_not_found")
-    # A link that leads elsewhere now, as ..data of a volume does.
+    # A link whose target changes, like ..data of a Kubernetes volume.
     other = versions.folder.parent / "other"
     shutil.copytree(versions.folder / "m" / "1", other / "7")
     (other / "7" / "model.so").write_bytes(versions.numbered(7))
@@ -319,7 +321,7 @@ def test_folders_of_versions_are_watched(serve, versions):
 
 
 def test_a_directory_vanishes_and_two_files_claim_a_version(serve, versions):
-    """Modules stay, and it is logged once."""
+    """The modules stay, and the log says so once."""
     versions.put(1)
     server = serve("--watch", "--watch-interval=20ms", "--admin=loopback", versions.folder)
     versions.folder.rename(versions.folder.parent / "gone")
@@ -346,7 +348,7 @@ long long _mlir_ciface_number(long long x) {
 
 
 def put_crashing(versions, work, number):
-    """A version that crashes for -1, and goes back then."""
+    """A version that crashes for -1, which causes a rollback."""
     source, made = work / "crashing.c", work / "crashing.so"
     source.write_text(CRASHING % number)
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", made, source], check=True)
@@ -354,7 +356,8 @@ def put_crashing(versions, work, number):
 
 
 def crash(server, name, until=None):
-    """Calls until `until` answers; the bodies differ, since one that crashed is refused."""
+    """Makes calls until `until` answers. The bodies differ, because a body that has
+    crashed is refused."""
     codes = []
 
     def is_over():
@@ -388,7 +391,8 @@ def test_a_version_that_crashes_on_first_use_goes_back(versions, tmp_path, proce
         "version 3 was rolled back: it crashed 3 times in its first 4 calls" in \
         refused["detail"]
     assert b"farcall_module_rollbacks_total 1" in server.get("/metrics").body
-    # It is refused until its file changes, also after a restart, and pins nothing.
+    # The version is refused until its file changes, also after a restart, and keeps no
+    # other version loaded.
     assert post_act(server, "/api/v1/reload").status == 200
     assert answers(server, "m@3") == "version_not_found"
     assert server.stop() == 0
@@ -402,7 +406,7 @@ def test_a_version_that_crashes_on_first_use_goes_back(versions, tmp_path, proce
 
 
 def test_random_rows_that_crash_take_no_version_back(versions, tmp_path, process_server):
-    """No client has called it: its functions of rows are not batched, and that is all."""
+    """No client has called the function. It is only not batched."""
     server = process_server("--admin=loopback", "--config",
                             versions.config(m={"rollback": "on-crash"}))
     source, made = tmp_path / "rows.c", tmp_path / "rows.so"
@@ -428,8 +432,8 @@ def test_random_rows_that_crash_take_no_version_back(versions, tmp_path, process
 
 def test_a_version_goes_back_from_where_its_name_led_alone(versions, tmp_path,
                                                            process_server):
-    """Not one that there was at the start, that somebody promoted, or that is not what
-    the name leads to; nor where there is none below."""
+    """No rollback for a version that was there at the start, that somebody promoted, or
+    that the name does not lead to; nor if there is no lower version."""
     put_crashing(versions, tmp_path, 2)
     server = process_server("--admin=loopback", "--crash-limit=0", "--config",
                             versions.config(m={"rollback": "on-crash"}))
@@ -444,7 +448,7 @@ def test_a_version_goes_back_from_where_its_name_led_alone(versions, tmp_path,
 
 
 def declare(versions, version, *variants):
-    """Has the sidecar of a version list variants."""
+    """Lists these variants in the sidecar of a version."""
     sidecar = versions.folder / "m" / str(version) / "model.farcall.json"
     sidecar.with_name("next").write_text(json.dumps({**SIDECAR, "variants": variants}))
     sidecar.with_name("next").rename(sidecar)
@@ -465,12 +469,12 @@ def test_the_variant_for_the_processor_is_the_version(serve, versions, load):
     assert [answers(server, name) for name in ("m", "m@1", "m@2")] == [8, 1, 8]
     document = server.get("/api/v1/modules/m").json
     assert document["version"] == "2" and document["state"] == "ready"
-    # A variant that is written anew is a new file of the version.
+    # A variant that is replaced counts as a new file of the version.
     (folder / "next").write_bytes(versions.numbered(9))
     (folder / "next").rename(folder / "model-any.so")
     assert server.request("POST", "/api/v1/reload").json["loaded"] == 1
     assert answers(server, "m") == 9
-    # One that nobody can run here is not looked at; one that is gone is told.
+    # A variant that cannot run here is ignored. One that is missing is reported.
     (folder / "model-never.so").unlink()
     assert server.request("POST", "/api/v1/reload").json["loaded"] == 0
     (folder / "model-any.so").unlink()
@@ -483,7 +487,7 @@ def test_the_variant_for_the_processor_is_the_version(serve, versions, load):
 
 
 def test_two_files_that_one_sidecar_declares_are_one_version(serve, versions):
-    """Of machine code and bytecode, each of them may be the one that is loaded."""
+    """Machine code and bytecode: either of the two files may be the one that is loaded."""
     versions.put(1)
     folder = versions.folder / "m" / "1"
     shutil.copy(CORPUS_VM / "ops.vmfb", folder / "model.vmfb")
@@ -504,7 +508,7 @@ def test_two_files_that_one_sidecar_declares_are_one_version(serve, versions):
 
 
 def test_a_module_that_becomes_a_variant_is_told_of(serve, tmp_path, versions):
-    """Once where it was served, and at each start where the configuration names it."""
+    """Once where it was served, and at each start if the configuration names it."""
     folder = tmp_path / "flat"
     folder.mkdir()
     (folder / "other.so").write_bytes(versions.numbered(1))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong requests: each gets its code, status and pointer (docs/errors.md), and
-the next request works."""
+"""Wrong requests: each gets its code, status and pointer (docs/errors.md), and the next
+request works."""
 import dataclasses
 import http.client
 import typing
@@ -137,7 +137,7 @@ def test_methods(server):
 
 
 def test_a_refusal_is_one_request_of_many(server):
-    """Right and wrong requests on one connection, answers in their places."""
+    """Right and wrong requests on one connection; the answers come in order."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
     for number in range(40):
         wrong = number % 3 == 0

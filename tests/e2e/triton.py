@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Triton beside us, which scripts/peers installs (FARCALL_PEERS names the
-folder): the models it serves are written here, with those of farcalld's that answer
-the same."""
+"""A real Triton, installed by scripts/peers (FARCALL_PEERS is its folder). Its models
+are written here, with farcalld's models that give the same answers."""
 import os
 import pathlib
 import socket
@@ -14,7 +13,7 @@ from conftest import BIN, Peer
 
 MODULES = BIN.parent / "tests/modules/native"
 SERVED = [MODULES / "simple.so", MODULES / "identity.so"]
-# Of identity.so: a function, Triton's type.
+# For each function of identity.so: Triton's type.
 TYPES = {"bool": "BOOL", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32",
          "uint64": "UINT64", "int8": "INT8", "int16": "INT16", "int32": "INT32",
          "int64": "INT64", "fp16": "FP16", "fp32": "FP32", "fp64": "FP64"}
@@ -44,7 +43,7 @@ ADD = "('OUTPUT0', values[0] + values[1]), ('OUTPUT1', values[0] - values[1])"
 
 
 def echo(iree):
-    """The module whose model takes and gives one element of BYTES."""
+    """The module whose model takes and returns one element of BYTES."""
     return iree.compile_text("echo", ECHO, "--iree-hal-target-device=local",
                              "--iree-hal-local-target-device-backends=vmvx")
 
@@ -62,7 +61,8 @@ def write_model(folder, name, datatype, dims, inputs, outputs, results):
 
 
 def write_models(folder, only=None):
-    """Those of SERVED and of echo, or those named, as a repository of Triton's."""
+    """Writes the models of SERVED and of echo, or only those named, as a Triton
+    repository."""
     same = "('OUTPUT0', values[0])"
     models = {"simple": ("INT32", "1, 16", ["INPUT0", "INPUT1"], ["OUTPUT0", "OUTPUT1"],
                          ADD),
@@ -81,7 +81,7 @@ def free_port():
 
 
 def peers():
-    """The folder of scripts/peers."""
+    """The folder that scripts/peers prints."""
     folder = os.environ.get("FARCALL_PEERS")
     if not folder:
         pytest.skip("FARCALL_PEERS is not set: scripts/test --peers installs Triton")
@@ -89,7 +89,7 @@ def peers():
 
 
 class Triton(Peer):
-    """A Triton of its own on ports of its own. `under` is a program that starts it."""
+    """Starts a Triton on free ports. `under` is a program that starts it."""
 
     def __init__(self, work, only=None, options=(), under=()):
         self.work, self.host, self.port = work, "127.0.0.1", free_port()
@@ -103,7 +103,8 @@ class Triton(Peer):
             f"--http-address={self.host}", f"--http-port={self.port}",
             f"--grpc-address={self.host}", f"--grpc-port={self.grpc_port}",
             "--allow-metrics=false",
-            # Its backend starts one program for each model, and fails if many begin at once.
+            # Triton's backend starts one program for each model, and fails if many
+            # start at once.
             "--model-load-thread-count=1", *options]
         self.start()
 

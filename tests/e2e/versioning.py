@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of the versions of a module `m`."""
+"""Files with the versions of a module `m`."""
 import json
 import struct
 import subprocess
@@ -8,7 +8,7 @@ from reloading import MARK, SIDECAR, SOURCE
 
 
 class Versions:
-    """A version returns its number."""
+    """Each version returns its number."""
 
     def __init__(self, work):
         source, template = work / "m.c", work / "m.template"
@@ -20,7 +20,7 @@ class Versions:
         self.folder.mkdir()
 
     def config(self, text="", **modules):
-        """A configuration file of this folder and the policies of modules."""
+        """Writes a configuration file with this folder and the policies of modules."""
         path = self.folder.parent / "farcalld.conf"
         path.write_text(f'{{ {text} "paths": ["{self.folder}"],\n'
                         f'"modules": {json.dumps(modules)} }}\n')
@@ -41,6 +41,6 @@ class Versions:
 
 
 def answers(server, name):
-    """The version that answers a call of `name`, or the code of the error."""
+    """The version that answers a call of `name`, or the error code."""
     reply = server.call(f"{name}/number", [0])
     return reply.json["results"][0] if reply.status == 200 else reply.json["code"]

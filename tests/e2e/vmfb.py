@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes .vmfb files that no compiler would: the tables of a flatbuffer in the
-order they are met, so that many of them may be the same one, and bytecode by
-the instruction."""
+"""Writes .vmfb files that no compiler would write: the tables of a flatbuffer in the
+order in which they are met, so that the same table may be used many times; and
+bytecode instruction by instruction."""
 import struct
 
 REF = 0x8000     # a register that holds a ref
@@ -9,14 +9,15 @@ IMPORT = 1 << 31  # an ordinal that is an import's
 
 
 class Code:
-    """Instructions of one function. Its first block is there; `mark` begins another."""
+    """The instructions of one function. The first block has begun; `mark` begins
+    another one."""
 
     def __init__(self):
         self.bytes = bytearray(b"\x79")
         self.blocks = 1
 
     def op(self, opcode, *words):
-        """Words are registers and other numbers of 16 bits."""
+        """The words are registers and other 16-bit numbers."""
         self.bytes += bytes([opcode]) + struct.pack(f"<{len(words)}H", *words)
         return self
 
@@ -34,7 +35,8 @@ class Code:
         return self
 
     def mark(self):
-        """Ends the block with a branch to a new one; returns where that is."""
+        """Ends the block with a branch to a new one. Returns the offset of the new
+        block."""
         self.op(0x56).u32(0)
         place = len(self.bytes) - 4
         self.list()
@@ -72,7 +74,7 @@ class Code:
 
 
 class Buffer:
-    """What is pointed to always comes after what points to it."""
+    """Something that is pointed to always comes after the pointer."""
 
     def __init__(self):
         self.bytes = bytearray(b"\0\0\0\0IREE")
@@ -85,8 +87,8 @@ class Buffer:
         struct.pack_into("<I", self.bytes, place, target - place)
 
     def table(self, **fields):
-        """Fields by number, s0=…: an integer is a u32, None an offset. Returns where
-        the table is, and where its offsets are."""
+        """Writes a table with fields by number, s0=…: an integer is a u32, None an
+        offset. Returns where the table is, and where its offsets are."""
         values = {int(name[1:]): value for name, value in fields.items()}
         self.align(4)
         start = len(self.bytes)
@@ -114,7 +116,7 @@ class Buffer:
         struct.pack_into("<I", self.bytes, start, len(text.encode()))
 
     def vector(self, place, items, write):
-        """One table an item; those that are the same object are the same table."""
+        """Writes one table for each item. The same object is written only once."""
         self.align(4)
         self.point(place)
         self.bytes += struct.pack("<I", len(items))
@@ -133,7 +135,7 @@ class Buffer:
 
 
 def module(functions, exports, imports=(), types=(), rodata=(), global_bytes=0):
-    """A file of bytecode 17.0. Exports are (name, function), imports (name,
+    """Makes a file of bytecode 17.0. Exports are (name, function), imports (name,
     calling convention), attributes (key, value)."""
     out = Buffer()
     root, places = out.table(s0=None, s1=0, s2=0, s4=None, s6=None, s7=None,
