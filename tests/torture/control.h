@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page that a run of the torture harness shares: torture.py says which fault is to
-// come, tracer.c and preload.c count the calls that it could meet, and put it in.
-// `control` of torture.py has the same members.
+// The page of memory that all parts of a torture run share. torture.py sets the fault
+// that must occur; tracer.c and preload.c count the calls that it may hit, and make
+// them fail. `control` of torture.py has the same members.
 #ifndef FARCALL_TORTURE_CONTROL_H_
 #define FARCALL_TORTURE_CONTROL_H_
 
@@ -31,21 +31,22 @@ typedef struct control_t {
   _Atomic uint64_t injected;  // of these, that failed
   _Atomic uint64_t pid;       // the traced program; 0: not started yet
   _Atomic int64_t blocks;     // of its heap
-  // By how much clocks are moved. The second only grows, as a real one does.
+  // How far clocks are moved. The second value only grows, as a real clock does.
   _Atomic int64_t calendar_ns;
   _Atomic int64_t monotonic_ns;
   char where[1024];  // addresses of the last injected one
-  // Of calls that are counted alone: a hash of who makes each, by its number.
+  // For calls that are only counted: a hash of the callers of each, by the call's
+  // number.
   _Atomic uint32_t sites[SITES_MAX];
 } control_t;
 
-// One more caller of a site.
+// Adds one more caller to the hash of a site.
 static inline uint32_t control_site(uint32_t site, uint64_t address) {
   return (site ^ (uint32_t)address) * 16777619u;
 }
 
-// Whether this call, one that `fault` could meet, is to fail. `*out_number` is its number
-// if it is only counted, else 0.
+// True if this call must fail; it is one that `fault` may hit. `*out_number` is its
+// number if calls are only counted, otherwise 0.
 static inline bool control_hit(control_t *control, uint64_t *out_number) {
   const uint64_t number = atomic_fetch_add(&control->seen, 1) + 1;
   const uint64_t from = atomic_load(&control->from);
@@ -62,12 +63,12 @@ static inline void control_note(control_t *control, uint64_t number,
   if (number < SITES_MAX) atomic_store(&control->sites[number], site);
 }
 
-// By prctl with this a process says that the dynamic loader is done with it: what the
-// loader does about faults is not ours to mend.
+// A process calls prctl with this number after the dynamic loader has finished: we
+// cannot repair how the loader handles faults.
 #define CONTROL_BEGIN 0x746f7274
 
-// The program that faults are for, by the name of its file: what it starts, such as
-// compilers, is left alone.
+// Only programs with this file name get faults. What they start, such as compilers, is
+// left alone.
 #define OURS "farcall"
 
 #endif  // FARCALL_TORTURE_CONTROL_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that has libfarcall in it: loads a module, makes calls, and says what came of
-// it: farcall_embed FILE matmul f32 | FILE fact i64. With `again` behind it, it does so five
-// times; what fails is told, and the last time decides. A block of memory that is left
-// when the module is unloaded is an error.
+// A program that embeds libfarcall. It loads a module, makes calls and prints their
+// results: farcall_embed FILE matmul f32 | FILE fact i64. With a last argument `again`
+// it does so five times: failures are printed, and the last time decides. If a block of
+// memory is left after the module was unloaded, that is an error.
 #include <farcall/farcall.h>
 #include <stdatomic.h>
 #include <stdio.h>

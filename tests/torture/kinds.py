@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of scenarios: a server that runs, a server that starts, a command."""
+"""The kinds of scenarios: a server that is running, a server that starts, a command."""
 import shutil
 import signal
 import subprocess
@@ -11,7 +11,7 @@ LEAK = 70  # status of farcall_embed that found one
 
 
 class Running:
-    """A scenario of a server that runs: `steps(client)` while the fault is armed."""
+    """A scenario with a running server: `steps(client)` runs while the fault is armed."""
 
     def __init__(self, name, words, steps, signals=(), prepare=None, skips=()):
         self.name, self.words, self.steps = name, words, steps
@@ -42,7 +42,7 @@ class Running:
         self.server.kill()
 
     def rest(self):
-        """The steps without a fault: they must work, soon at least."""
+        """Repeats the steps without a fault: they must work again within a short time."""
         self.client.calm = True
         end, late = time.monotonic() + 25, False
         while True:
@@ -57,7 +57,7 @@ class Running:
                 time.sleep(0.02)
 
     def settle(self):
-        """What the server has taken, once that is still."""
+        """The server's resources, once they no longer change."""
         last, since = self.server.taken(), time.monotonic()
         while time.monotonic() - since < 0.15:
             time.sleep(0.02)
@@ -67,7 +67,7 @@ class Running:
         return last
 
     def grown(self):
-        """What the server has too much of, if that does not pass."""
+        """What the server uses too much of, if that lasts."""
         end = time.monotonic() + 2.5
         while True:
             now = self.server.taken()
@@ -89,7 +89,7 @@ class Running:
         return seen
 
     def once(self, fault, start):
-        """(outcome, whether the fault was met)"""
+        """(outcome, whether the fault was hit)"""
         self.client.calm = False
         self.client.outcomes.clear()
         self.server.tracer.arm_shortage(fault, start)
@@ -113,7 +113,7 @@ class Running:
             return outcome, injected
         grown = self.grown()
         if grown:
-            # More may have become usual. What is lost each time is a leak.
+            # Some growth may be normal. Growth that repeats each time is a leak.
             steps = 0
             for _ in range(4):
                 self.once(fault, start)
@@ -131,7 +131,7 @@ class Running:
 
 
 class Starting(Running):
-    """A server is started, asked and ended, all with the fault armed."""
+    """A server is started, asked and stopped while the fault is armed."""
 
     def open(self, bench):
         self.bench = bench
@@ -240,7 +240,7 @@ class Starting(Running):
         return getattr(self.server, "fields", {})
 
     def has_failed(self):
-        """A module may fail to load at the start, if the server says why."""
+        """A module may fail to load at the start if the server says why."""
         modules = self.modules()
         if modules == [] and '"level":"error"' in "".join(self.server.lines):
             return True  # PATHs could not be listed, and the log says so
@@ -251,7 +251,7 @@ class Starting(Running):
         return bool(failed)
 
     def reload(self):
-        """As an operator does who has read why a module was not loaded."""
+        """Sends SIGHUP, as an operator does after reading why a module was not loaded."""
         self.server.signal(signal.SIGHUP)
 
 
@@ -260,8 +260,8 @@ class Starting(Running):
 
 class Command:
     """A program that ends by itself. Its output goes to a file. `made`: files that it
-    writes. A run that succeeds must have printed and written what one without a fault
-    does, or `alike` says that the output is right."""
+    writes. If it succeeds, it must have printed and written the same as without a
+    fault, or `alike` must accept the output."""
 
     signals, skips = (), ()
 

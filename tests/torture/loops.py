@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of scenarios (scenarios.py) about answers in parts: loops on the server, read to
-their end, and left by their client in every state."""
+"""Steps of scenarios (scenarios.py) about answers in parts: loops on the server that
+are read to the end, or whose client leaves in each state."""
 import json
 import re
 import socket
@@ -27,8 +27,8 @@ def loop(client):
 
 
 def says_what_failed(got):
-    """Events end as ever when a step fails: the last one is the error. The steps of a turn
-    that was lost are not told."""
+    """True if the events end properly although a step failed: the last one is the
+    error. The steps of a lost turn are not in the answer."""
     *steps, error = map(json.loads, got.body.replace(b"data: ", b"").split(b"\n\n")[:-1])
     return (error.get("error") and error["status"] >= 400 and error["code"] != "internal"
             and 0 < len(steps) < error["step"] <= TIMES
@@ -44,14 +44,14 @@ def loop_of_events(client):
 
 
 def loop_afresh(client):
-    """Each step in a process of its own."""
+    """Each step runs in a process of its own."""
     client.ask("POST", "/api/v1/functions/tensor/matmul?iterate", json.dumps(
         {"args": [[[1, 1], [1, 0]]] * 2, "repeat": {"times": 3, "feed": {"0": 0}}}),
         want=lambda got: b"[5.0,3.0]" in got.body and b'"done"' in got.body)
 
 
-# How far a client reads before it leaves: the first part is not there yet, is there, the
-# server waits for the reader, the last part is there.
+# How far a client reads before it leaves: before the first part, after it, when the
+# server waits for the reader, and after the last part.
 STATES = (b"", b'"step":1,', b"stalled", b'{"done"')
 
 
@@ -83,7 +83,7 @@ def number(client, name):
 
 
 def still(client):
-    """Until no part is made any more."""
+    """Waits until no more parts are made."""
     last = []
 
     def same():
@@ -93,7 +93,7 @@ def still(client):
 
 
 def loops_left(client):
-    """The next call works, and nothing of those before goes on."""
+    """The next call works, and none of the earlier loops still runs."""
     for state in STATES:
         try:
             leave(client, state)

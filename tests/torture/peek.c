@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module that reads a file which is not its own: the error, 0 if none refused it.
+// A module that opens another program's file. Returns the error; 0: it was not refused.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the harness does inside a process: allocations fail, clocks jump. Modules are
-// loaded with RTLD_DEEPBIND, so their allocations are not met.
+// The part of the harness that is inside a process: allocations fail, clocks jump.
+// Modules are loaded with RTLD_DEEPBIND, so their own allocations are not affected.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ __attribute__((constructor)) static void open_control(void) {
   (void)prctl(CONTROL_BEGIN, 0, 0, 0, 0);
 }
 
-// The addresses on the stack that point into the program: those of its callers.
+// Finds the addresses on the stack that point into the program: those of its callers.
 __attribute__((no_sanitize_address)) static void note_where(void) {
   const uintptr_t *at = __builtin_frame_address(0);
   size_t used = 0;

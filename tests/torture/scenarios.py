@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios that torture.py makes fail, at the end of this file: servers that run,
-servers that start, commands. A step takes a `Client` and asks by it; it raises when an
-answer is wrong."""
+"""The scenarios in which torture.py causes faults (at the end of this file): servers
+that run, servers that start, commands. A step gets a `Client` and makes requests
+with it; it raises if an answer is wrong."""
 import contextlib
 import gzip
 import hashlib
@@ -40,7 +40,8 @@ BYTES = {"Content-Type": "application/octet-stream", "Accept": "application/octe
 
 
 def prepare(bench):
-    """Modules, certificates and files; a server that commands ask, not traced."""
+    """Makes modules, certificates and files, and starts the server that commands use.
+    That server is not traced."""
     top = bench.folder
     bench.modules, bench.faults = top / "modules", top / "faults"
     for each in bench.modules, bench.faults, top / "s", top / "w":
@@ -164,14 +165,15 @@ def in_bytes(client):
 
 
 def in_npy(client, rows=2):
-    """mlp takes ?x4 and gives ?x2."""
+    """Calls mlp, from ?x4 to ?x2, with NPY files."""
     client.ask("POST", "/api/v1/functions/tensor/mlp", npy(rows, 4, [1.0] * 4 * rows),
                {"Content-Type": "application/x-npy", "Accept": "application/x-npy"},
                want=lambda got: len(got.body) == 128 + 8 * rows and is_row(got.body[-8:]))
 
 
 def is_row(data):
-    """mlp of a row of ones; fused or not, by the processor."""
+    """True for the result of mlp for a row of ones. It depends on the processor's fused
+    operations."""
     return all(abs(a - b) < 1e-3 for a, b in zip(struct.unpack("<2f", data), (0.0625, 1.8125)))
 
 
@@ -191,7 +193,7 @@ def compressed_answer(client):
 
 
 def large(client):
-    """A body and an answer of 1 MiB: in files that the worker is handed."""
+    """A body and an answer of 1 MiB, which the worker gets in files."""
     rows = 1 << 16
     client.ask("POST", "/api/v1/functions/tensor/mlp", npy(rows, 4, [1.0] * 4 * rows),
                {"Content-Type": "application/x-npy", "Accept": "application/x-npy"},
@@ -281,7 +283,7 @@ def tf(client):
 
 
 def mistakes(client):
-    """What is wrong is answered with the right code."""
+    """Wrong requests are answered with the right status."""
     for path, body, status in (
             ("/api/v1/functions/tensor/matmul", "[[", 400),
             ("/api/v1/functions/tensor/matmul", "[[1]]", 422),
@@ -295,7 +297,7 @@ def mistakes(client):
 
 @contextlib.contextmanager
 def connected(client):
-    """A connection, and room for what comes over it."""
+    """A connection, and a buffer for the bytes that it receives."""
     connection = socket.socket()
     connection.settimeout(PATIENCE)
     got = bytearray()
@@ -313,13 +315,13 @@ def connected(client):
 
 
 def gather(connection, got):
-    """Until the server closes the connection."""
+    """Receives until the server closes the connection."""
     while part := connection.recv(65536):
         got += part
 
 
 def raw(client, data, ends):
-    """Bytes over a connection, until the answer ends in `ends`."""
+    """Sends bytes over a connection, and receives until the answer ends in `ends`."""
     with connected(client) as (connection, got):
         connection.sendall(data)
         while not got.endswith(ends):
@@ -363,7 +365,7 @@ def expecting(client):
 
 
 def gone(client):
-    """A client that leaves while its call runs; the next one is answered."""
+    """A client leaves during its call; the next call is answered."""
     try:
         connection = socket.create_connection(client.server.address, timeout=PATIENCE)
         connection.sendall(b"POST /api/v1/functions/faults/spin HTTP/1.1\r\nHost: localhost"
@@ -377,7 +379,7 @@ def gone(client):
 
 
 def late(client):
-    """A call that exceeds its deadline: its process is ended, and another one started."""
+    """A call exceeds its deadline: its process is ended, and another one is started."""
     client.ask("POST", "/api/v1/functions/faults/spin", "[3000000000]",
                {"Content-Type": "application/json", "Farcall-Timeout-Ms": "30"},
                status=504)
@@ -385,14 +387,14 @@ def late(client):
 
 
 def crash(client):
-    """A function that ends its process; another one is started, and answers."""
+    """A function ends its process. Another process is started and answers."""
     client.ask("POST", "/api/v1/functions/crash/stop", "[11]",
                {"Content-Type": "application/json"}, status=502)
     client.call("crash/add", [6, 3], [9])
 
 
 def reload_by_signal(client):
-    """A new file, and SIGHUP. `number` counts what was put."""
+    """Writes a new file and sends SIGHUP. `number` counts the files."""
     number = client.number = getattr(client, "number", 0) + 1
     client.server.bench.number.put(number)
     client.server.signal(signal.SIGHUP)
@@ -412,7 +414,7 @@ def number_of(client):
 
 
 def watched(client):
-    """A new file, which the server notices."""
+    """Writes a new file, which the server notices by itself."""
     number = client.number = getattr(client, "number", 0) + 1
     client.server.bench.number.put(number)
 
@@ -425,7 +427,7 @@ def watched(client):
 
 
 def acts(client):
-    """reload, unload, load by HTTP."""
+    """Reloads, unloads and loads a module by HTTP."""
     for verb, state in ("reload", "ready"), ("unload", "unloaded"), ("load", "ready"):
         if verb == "reload":
             number = client.number = getattr(client, "number", 0) + 1
@@ -441,7 +443,7 @@ def acts(client):
 
 
 def promoted(client):
-    """An alias is moved, and its move remembered."""
+    """Moves an alias, and the move is saved."""
     for version in 1, 2:
         client.ask("POST", f"/api/v1/modules/m@{version}/promote", b"")
         client.ask("POST", "/api/v1/functions/m/number", "[0]",
@@ -449,7 +451,7 @@ def promoted(client):
 
 
 def on_demand(client):
-    """The first calls of three modules, of which there is room for one."""
+    """The first calls of three modules, while only one of them fits into memory."""
     for name in "abc":
         client.call(f"{name}/fact", [5], [120])
 
@@ -498,7 +500,7 @@ def validated(client):
 
 
 def many(client):
-    """Eight calls at once."""
+    """Makes eight calls at once."""
     ends = []
 
     def one():
@@ -518,10 +520,11 @@ def many(client):
                 raise each
 
 
-# What must hold whatever fails: a process that answers is in its jail.
+# This must hold whatever fails: a process that answers is in its jail.
 
 def jailed(client):
-    """The module opens a file, and gets an error: 0 would be the file."""
+    """The module opens a file and must get an error. 0 would mean that it could open
+    the file."""
     for _ in range(2):
         client.ask("POST", "/api/v1/functions/peek/peek", "[0]",
                    {"Content-Type": "application/json"},
@@ -529,13 +532,14 @@ def jailed(client):
 
 
 def confined(client):
-    """The module reaches for the server: EPERM, also in the basic jail."""
+    """The module reaches for the server and gets EPERM, even in the basic jail."""
     client.call("others/parent_priority", [0], [1])
     client.call("others/fine", [41], [42])
 
 
 def distrusted(client):
-    """What --trust does not list is never served; the list is read again."""
+    """A file that --trust does not list is never served, also after the list is read
+    again."""
     client.server.signal(signal.SIGHUP)
     refused(client, "s/fact", "[5]")
     matmul(client)
@@ -551,8 +555,8 @@ def refused(client, function, body):
 
 
 def shared(client, fields=()):
-    """Four calls of a client that may have one: each is answered, or 429 says when to come
-    again, and nothing of the share is lost."""
+    """Four calls of a client that may have only one. Each is answered, or gets a 429
+    that says when to come again. Afterwards the client may still have one."""
     ends = []
 
     def one():
@@ -583,7 +587,7 @@ def shared_by_token(client):
 
 
 # ---------------------------------------------------------------------------
-# Words of servers
+# Command lines of servers
 
 def words(*options, of=("tensor",)):
     return lambda bench: [*(each.format(**vars(bench)) for each in options),
@@ -637,12 +641,12 @@ def traces(bench):
 
 
 def asked(*line):
-    """Words of farcall, which asks the server that is not traced."""
+    """A command line of farcall that uses the server which is not traced."""
     return lambda bench: [*line, f"--server={bench.url}"]
 
 
 def of_files(*line):
-    """Words of farcall, where {name} is a file of the bench."""
+    """A command line of farcall in which {name} is a file of the bench."""
     return lambda bench: [each.format(**vars(bench)) for each in line]
 
 
@@ -746,7 +750,7 @@ SCENARIOS = [
              with_token, prepare=by_token),
     Starting("start_unix", unix, fact),
     Starting("start_traces", traces, fact),
-    # Its clients' certificates are younger than the hour that the clock goes back.
+    # The client certificates are younger than the hour by which the clock goes back.
     Starting("start_mutual", mutual, fact, prepare=by_certificate, skips=("clock_back",)),
     *(Starting(f"start@{name}", hostile(file, PROCESS, "--workers=1", "--crash-limit=0",
                                               *options), step)
@@ -794,7 +798,7 @@ SCENARIOS = [
     Command("call_grpc", lambda bench: ["call", "tensor/matmul", "--json=[[[2]],[[3]]]",
                                         f"--server=grpc{bench.url[4:]}"]),
     Command("call_wrong", asked("call", "tensor/none", "--json=[]"), status=1),
-    # It ends by itself before there are too many of them.
+    # The session ends by itself before there are too many of them.
     Command("session", asked("session", "new", "s", "--ttl=1"),
             alike=lambda printed: len(printed) == 33),
     Command("session_wrong", asked("session", "show", "s", "none"), status=1),

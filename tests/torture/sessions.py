@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of scenarios (scenarios.py) about values that stay: a session with a value, its
-fork, calls that write into both, and their ends."""
+fork, calls that write into both, and the end of both."""
 import json
 
 SESSIONS = "/api/v1/modules/roles/sessions"
@@ -14,7 +14,7 @@ def make(client, path, body=b""):
 
 
 def bump(client, session, times):
-    """The `times`-th call that adds 1, 2, 3, 4 to the value."""
+    """Call number `times`, which adds 1, 2, 3, 4 to the value."""
     client.call("roles/bump", [[1, 2, 3, 4], {"ref": "c"}],
                 [[times * x * x for x in (1.0, 2.0, 3.0, 4.0)], KEPT],
                 fields={"Farcall-Session": session, "Farcall-Session-Step": str(times - 1)})

@@ -31,7 +31,7 @@ import sys
 import tempfile
 import time
 
-# Certificates, a collector, what /proc says of processes.
+# For certificates, a collector, and the processes in /proc.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 from kinds import Command, Running  # noqa: E402
@@ -55,7 +55,7 @@ class Bench:
         return found
 
     def next_tracer(self):
-        """The tracer of the next program, to be armed before that starts."""
+        """The tracer for the next program. It must be armed before the program starts."""
         self.made += 1
         self.pending = Tracer(self.tools, self.folder / f"tracer{self.made % 50}",
                               not self.sanitized)
@@ -67,7 +67,7 @@ class Bench:
 
 
 class Choice:
-    """Which values of n are tried."""
+    """Chooses the values of n that are tried."""
 
     def __init__(self, arguments):
         self.most, self.everywhere = arguments.most, arguments.everywhere
@@ -141,7 +141,7 @@ class Torture:
         print("DEFECT " + self.defects[-1], flush=True)
 
     def pair(self, scenario, fault):
-        """Returns whether the scenario's server is as before."""
+        """Returns whether the scenario's server is as it was before."""
         start = 0
         try:
             count = scenario.count(fault)
@@ -158,8 +158,8 @@ class Torture:
                     break
                 outcome, injected = scenario.run(fault, start)
                 if type(scenario) is Running and time.monotonic() - began > 2:
-                    # The time until a worker starts again has been doubled; so that
-                    # it does not add up, another server takes over.
+                    # The delay before a worker starts again was doubled. Another server
+                    # takes over, so that such delays do not add up.
                     scenario.close()
                     scenario.open(self.bench)
                     before = scenario.blocks()
@@ -214,13 +214,13 @@ class Torture:
               f"{time.monotonic() - began:.1f} s", flush=True)
 
 
-# Of these the address sanitizer's own calls are no part.
+# The sanitizer's own calls are not affected by these faults.
 SANITIZED = {"emfile", "enfile", "enospc", "enospc_watch", "eagain", "less", "less_on",
              "reset", "aborted", "eintr"}
 
 
 def torture_some(arguments, names, next_one, ends):
-    """One process of --jobs: takes scenarios until there are no more."""
+    """One process of --jobs: runs scenarios until there are none left."""
     import scenarios
     table = {each.name: each for each in scenarios.SCENARIOS}
     with tempfile.TemporaryDirectory(prefix="torture") as folder:
@@ -250,8 +250,8 @@ SUMS = ("pairs", "all", "sites", "runs", "injected", "outcomes", "defects")
 
 
 def all_of(arguments, names):
-    """Torture of all scenarios. What each process found is put together, or a number: the
-    status of one that could not go on."""
+    """Tortures all scenarios. Returns the findings of all processes together, or a
+    number: the status of a process that could not continue."""
     next_one, ends = multiprocessing.Value("q", 0), multiprocessing.Queue()
     processes = [multiprocessing.Process(target=torture_some,
                                          args=(arguments, names, next_one, ends))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torture.py and the kinds of scenarios share: a program that is traced, a client of
-a server, what a run may end in."""
+"""Shared by torture.py and the kinds of scenarios: a traced program, a client of a
+server, and the ways in which a run may end."""
 import collections
 import ctypes
 import http.client
@@ -23,7 +23,7 @@ PATIENCE = 15  # seconds that one step may take
 
 
 class Page(ctypes.Structure):
-    """control.h"""
+    """The struct of control.h."""
     _fields_ = [(name, ctypes.c_uint64) for name in (
         "fault", "start", "times", "seen", "injected", "pid")] + [
         (name, ctypes.c_int64) for name in ("blocks", "calendar_ns", "monotonic_ns")] + [
@@ -34,18 +34,18 @@ Fault = collections.namedtuple("Fault", "name number times place")
 
 
 class Defect(Exception):
-    """What must not happen."""
+    """Something happened that must not happen."""
 
 
 class Torn(Exception):
-    """The scenario cannot go on: an error was told, or the connection was closed."""
+    """The scenario cannot go on: an error was answered, or the connection was closed."""
 
 
 # ---------------------------------------------------------------------------
 # A traced program
 
 class Tracer:
-    """The tracer, and the page and the log of one program."""
+    """A tracer with the page and the log of one program."""
 
     def __init__(self, tools, folder, preload):
         self.tools, self.folder = tools, folder
@@ -66,7 +66,7 @@ class Tracer:
                 self.preload]
 
     def arm(self, fault, start):
-        """Has the calls from number `start` on fail; 0: they are only counted."""
+        """Makes the calls from number `start` on fail. 0: they are only counted."""
         self.page.fault = 0
         self.page.where = b""
         self.page.start, self.page.times = start, fault.times
@@ -75,11 +75,12 @@ class Tracer:
 
     @property
     def sites(self):
-        """Of the calls that were only counted, who made each; the first is number 1."""
+        """The site of each counted call, from call number 1 on."""
         return self.page.sites[1:min(self.page.seen + 1, SITES_MAX)]
 
     def arm_shortage(self, fault, start):
-        """The same, but what lasts ends after half a second: a server may wait for it."""
+        """The same, but a lasting fault ends after half a second: a server may wait for
+        its end."""
         self.arm(fault, start)
         self.end = threading.Timer(0.5, self.relent) if fault.times == FOREVER else None
         if self.end:
@@ -102,7 +103,7 @@ class Tracer:
         return symbols(text, program)
 
     def endings(self):
-        """What the log says since it was read last: (who, signal or 0, stack)."""
+        """The new lines of the log: (who, signal or 0, stack)."""
         with open(self.log) as file:
             file.seek(self.read)
             lines = file.readlines()
@@ -118,7 +119,7 @@ class Tracer:
 
 
 def symbols(text, program):
-    """The functions of the addresses in `text`."""
+    """The functions at the addresses in `text`."""
     addresses = re.findall(r"0x[0-9a-f]+", text)
     prefix = text.split("0x")[0]
     if not addresses:
@@ -135,7 +136,7 @@ def symbols(text, program):
 
 
 # ---------------------------------------------------------------------------
-# What one step of a scenario finds
+# The client and the answers of a step
 
 class Reply:
     def __init__(self, status, headers, body):
@@ -147,8 +148,9 @@ class Reply:
 
 
 class Client:
-    """Asks one server. `calm`: nothing may go wrong; else each request may be
-    answered with an error that says what is wrong, or its connection be closed."""
+    """Makes requests to one server. `calm`: nothing may go wrong. Otherwise each
+    request may be answered with an error that says what is wrong, or its connection
+    may be closed."""
 
     def __init__(self, server):
         self.server = server
@@ -171,7 +173,7 @@ class Client:
 
     def ask(self, method, path, body=None, fields=(), status=200, want=None, clear=True,
             **options):
-        """The answer. `want`: what is true of the right one, or its JSON."""
+        """Returns the answer. `want`: a condition for the right answer, or its JSON."""
         connection = None
         try:
             connection = self.connection()
@@ -213,7 +215,7 @@ class Client:
         raise Torn(self.said)
 
     def attempt(self, *words, **options):
-        """A step that others do not need."""
+        """A request whose failure does not stop the scenario."""
         try:
             return self.ask(*words, **options)
         except Torn:
@@ -227,7 +229,7 @@ class Client:
                         want={"results": want}, **options)
 
     def until(self, true, what):
-        """Waits: for what must come if calm, else for what may."""
+        """Waits for something that must come if calm; otherwise it may not come."""
         end = time.monotonic() + (PATIENCE if self.calm else 0.3)
         while not true():
             if time.monotonic() > end:
@@ -273,7 +275,7 @@ class Server:
         self.listening.set()
 
     def wait(self):
-        """Whether the server listens; else it has ended."""
+        """Returns whether the server listens. False: it has ended."""
         if not self.listening.wait(PATIENCE):
             raise Defect("the server neither listens nor ends")
         return self.address is not None
@@ -286,13 +288,13 @@ class Server:
         os.kill(self.pid, number)
 
     def taken(self):
-        """(descriptors, processes) of the server."""
+        """The number of descriptors and child processes of the server."""
         pid = self.pid
         files = len(os.listdir(f"/proc/{pid}/fd"))
         return files, len(children_of(pid))
 
     def check(self, signals=()):
-        """No process may have ended by a signal but those of `signals`."""
+        """No process may have ended by a signal, except by those of `signals`."""
         for who, number, stack in self.tracer.endings():
             if number == signal.SIGKILL and who != "program":
                 continue  # by the server
@@ -305,7 +307,7 @@ class Server:
             raise Defect("the server ended: " + "".join(self.lines[-3:]))
 
     def stop(self, signals=()):
-        """Ends it as an operator does."""
+        """Ends the server as an operator does."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
         try:

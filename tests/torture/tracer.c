@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a program and has system calls of it, and of the processes it starts, fail as
-// control.h says:
+// Runs a program and makes system calls fail in it, and in the processes that it
+// starts, as control.h says:
 //   torture_tracer CONTROL LOG PRELOAD PROGRAM ARGUMENT...
-// A seccomp filter stops the calls named here, and no others, so what is left alone runs
-// at full speed. LOG gets a line for each process that a signal has ended, and for
-// each that is still there when the program has ended. PRELOAD, unless empty, is loaded
-// into the program and into its workers, which are given no environment.
+// A seccomp filter stops only the calls that are listed here, so all others run at full
+// speed. LOG gets a line for each process that was ended by a signal, and for each that
+// still exists when the program has ended. PRELOAD, unless empty, is loaded into the
+// program, and into its workers, which get no environment otherwise.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +106,7 @@ static const int kTransfers[] = {
     SYS_pwrite64, SYS_sendto,          SYS_recvfrom, SYS_sendfile, SYS_sendmsg,
     SYS_recvmsg,  SYS_copy_file_range, END};
 static const int kAccepting[] = {SYS_accept4, END};
-// What an old kernel or a container's filter may lack.
+// Calls that an old kernel may lack, or that a container's filter may refuse.
 static const int kOptional[] = {SYS_memfd_create,
                                 SYS_pidfd_open,
                                 SYS_pidfd_send_signal,
@@ -135,7 +135,7 @@ static const int kOptional[] = {SYS_memfd_create,
                                 SYS_faccessat2,
                                 END};
 
-// By what a process gives up rights.
+// Calls by which a process gives up rights.
 static const int kConfining[] = {SYS_prctl,
                                  SYS_seccomp,
                                  SYS_landlock_create_ruleset,
@@ -173,8 +173,8 @@ static const row_t kRows[] = {
 #undef FAULT
 };
 
-// Looked at whatever the fault is: a worker's environment is filled, and a process stays
-// one that may be looked into.
+// These calls are always stopped, to give a worker an environment, and to keep
+// processes dumpable.
 static const int kAlways[] = {SYS_execve, SYS_prctl, END};
 
 static bool is_among(int call, const int *calls) {
@@ -239,7 +239,7 @@ static pid_t group_of(pid_t thread) {
   return group;
 }
 
-// Thread numbers seen, so that /proc is asked once for each.
+// The threads seen so far, so that /proc is read only once for each.
 static struct { pid_t thread, group; } groups[1024];
 
 static process_t *process_of(pid_t thread) {
@@ -273,8 +273,8 @@ static void learn_program(process_t *process) {
   if (file) fclose(file);
 }
 
-// The addresses on the stack that point into the program: those of its callers, among
-// others. Returns how many there are.
+// Finds the addresses on the stack that point into the program; they include those of
+// the callers. Returns their number.
 static size_t find_callers(const process_t *process, pid_t thread, size_t max,
                            uintptr_t *out) {
   struct user_regs_struct registers;
@@ -383,7 +383,7 @@ static bool is_meant(const call_t *call, const row_t *row) {
       break;
   }
   const int kind = kind_of(call, (int)call->registers.rdi);
-  // A pipe takes and gives so few bytes at once or not at all.
+  // A pipe transfers so few bytes either all at once or not at all.
   if (kind == STREAM && row->effect == LESS &&
       call->registers.rdx <= PIPE_BUF) {
     return false;
@@ -396,7 +396,7 @@ static unsigned long peek(pid_t thread, unsigned long long address) {
                                (void *)(uintptr_t)address, NULL);
 }
 
-// Half of what was asked for, and not much: a large body would take all day.
+// Half of the requested bytes, but not many: otherwise a large body would take all day.
 static unsigned long long less(unsigned long long size) {
   if (size < 2) return size;
   return size / 2 < 4096 ? size / 2 : 4096;
@@ -427,7 +427,7 @@ static void shorten(call_t *call) {
   put(call);
 }
 
-// The connection ends: the call becomes shutdown, and its result is changed when it
+// Ends the connection: the call becomes shutdown, and its result is changed when it
 // returns (on_return).
 static void shut(call_t *call, int error) {
   call->registers.orig_rax = SYS_shutdown;
@@ -491,7 +491,8 @@ static void on_call(pid_t thread) {
   if (ptrace(PTRACE_GETREGS, thread, NULL, &call.registers)) return;
   if (number_of(&call) == SYS_execve && environment &&
       peek(thread, call.registers.rdx) == 0) {
-    // A worker: it begins in the memory of the leader.
+    // A worker gets the environment from the leader's memory, from which it was
+    // started.
     call.registers.rdx = environment;
     put(&call);
   }
@@ -571,7 +572,7 @@ static void resume(pid_t id, bool stays, int signal) {
          id, NULL, (long)signal);
 }
 
-// The status of the leader.
+// Traces until the leader ends; returns its status.
 static int trace(void) {
   for (;;) {
     int status;
@@ -590,7 +591,7 @@ static int trace(void) {
   }
 }
 
-// Those that are left have two seconds to notice that the program has ended.
+// The processes that are left have two seconds to notice the program's end.
 static void end_the_rest(void) {
   for (int turn = 0; turn < 400; turn++) {
     int status;
@@ -614,7 +615,7 @@ static void end_the_rest(void) {
 }
 
 // ---------------------------------------------------------------------------
-// The beginning
+// Starting the program
 
 static void filter_calls(void) {
   static int calls[400];
@@ -696,7 +697,7 @@ int main(int argc, char **argv) {
     perror("ptrace");
     return SKIPPED;
   }
-  // The program alone is asked to end, not who looks at it.
+  // Only the program is asked to end, not its tracer.
   signal(SIGTERM, SIG_IGN);
   signal(SIGINT, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
