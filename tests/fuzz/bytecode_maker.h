@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes bytecode that mostly verifies: instructions from ops.def with operands
-// that exist, whole functions of them, and functions with one instruction
-// changed. Choices come from a random number; about one function in
-// sixteen has operands that do not exist.
+// Makes bytecode of which most verifies: single instructions from ops.def with operands
+// that exist, whole functions, and functions in which one instruction is changed. A
+// random number makes the choices. About one function in sixteen has operands that do
+// not exist.
 #ifndef FARCALL_TESTS_FUZZ_BYTECODE_MAKER_H_
 #define FARCALL_TESTS_FUZZ_BYTECODE_MAKER_H_
 
@@ -52,9 +52,9 @@ static void put_aligned_count(maker_t *m, uint32_t count) {
   put(m, count, 2);
 }
 
-// ---------------------------------------------------------------------------
-// Registers. Mostly, the lower half of the cells holds 32 bits and the upper
-// half 64, even refs are lists and odd ones buffers: then many instructions
+// Registers. Usually the lower half of the cells holds 32-bit values and the upper half
+// 64-bit values; even refs are lists, odd ones buffers. So many instructions find
+// values of the kind that they need.
 // find values of the kind they need.
 
 static uint32_t choose_cell(maker_t *m, bool wide) {
@@ -102,7 +102,7 @@ static void put_register(maker_t *m, char kind, const char *mnemonic) {
   }
 }
 
-// Writes a register for a letter of a calling convention.
+// Writes a register for one letter of a calling convention.
 static void put_value(maker_t *m, char letter, bool operand) {
   char kind = letter == 'I' ? 'l' : letter == 'F' ? 'd' : letter;
   put_register(m, kind == 'r' && operand ? 'm' : kind, NULL);
@@ -321,7 +321,7 @@ static bool is_newer(const maker_t *m, const fc_vm_op_t *op) {
   return fc_vm_module_major(m->module) < op->since;
 }
 
-// Chooses any opcode that ends a block (`terminator`), or any that does not.
+// Chooses an opcode that ends a block (`terminator`), or one that does not.
 static const fc_vm_op_t *choose_op(maker_t *m, bool terminator) {
   static const fc_vm_op_t *ops[2][FC_VM_SET_COUNT * 256];
   static uint32_t counts[2];
@@ -347,8 +347,7 @@ static void start_block(maker_t *m, uint32_t old_pc) {
   put(m, FC_VM_OP_Block & 0xFF, 1);
 }
 
-// Puts numbers that are of use as indices into some cells, and an object into some
-// refs.
+// Puts numbers that are useful as indices into some cells, and objects into some refs.
 static void put_prologue(maker_t *m) {
   for (uint32_t i = choose(m, 6); i > 0; i--) {
     put_instruction(
@@ -408,14 +407,14 @@ static void make_function(maker_t *m, const fc_vm_function_t *function) {
   end_function(m);
 }
 
-// Makes a function of one block that returns at once.
+// Makes a function with one block that returns at once.
 static void make_least_function(maker_t *m, const fc_vm_function_t *function) {
   start_function(m, function);
   start_block(m, UINT32_MAX);
   put_instruction(m, find_op(FC_VM_OP_Return));
 }
 
-// Copies the instruction as it is to another place.
+// Copies the instruction unchanged.
 static void copy_instruction(maker_t *m, const uint8_t *code,
                              const fc_vm_instruction_t *in) {
   put_opcode(m, in->op);
@@ -487,7 +486,7 @@ static bool copy_edited(maker_t *m, const uint8_t *code,
   }
 }
 
-// Makes `code` with one instruction changed; false when it cannot be decoded.
+// Makes `code` with one instruction changed. False: the code cannot be decoded.
 static bool edit_function(maker_t *m, const fc_vm_function_t *function,
                           const uint8_t *code, uint32_t size) {
   start_function(m, function);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first line is a function's types, the rest a call document. Whatever they
-// are, an error is the client's, has a place in the document, and memory stays
-// within a bound; what is accepted is echoed, and the answer, sent again, gets
-// the same answer.
+// The first line is the types of a function, the rest a call document. Whatever they
+// are, an error is the client's fault and has a place in the document, and memory is
+// bounded. An accepted call is echoed; its answer, sent again, must give the same
+// answer.
 //
-// The line: a dtype letter (a = i1, b = i2, … in the order of dtype.def) is a
-// scalar; `T`dims dtype a tensor, `V` a vector, `R`dims type an array of
-// references, dims being 0-9, ? or N and M (named), ended by the type;
-// `U`dtype unranked; S text, B bytes, Z null, A unknown, O opaque; [T] list,
-// (TT) tuple, {TT} dict with keys a, b, …; `>` before an argument: inout, `<`:
-// out; `=` first: the arguments are one tree.
+// The first line: a dtype letter (a = i1, b = i2, … in the order of dtype.def) is a
+// scalar. `T`dims dtype is a tensor, `V` a vector, `R`dims type an array of references;
+// dims are 0-9, ?, N or M (named), and end where the type begins. `U`dtype is unranked;
+// S text, B bytes, Z null, A unknown, O opaque; [T] a list, (TT) a tuple, {TT} a dict
+// with keys a, b, …. Before an argument, `>` means inout and `<` out. If `=` comes
+// first, the arguments are one tree.
 #include <stdlib.h>
 
 #include "farcall/codec.h"
@@ -139,8 +139,8 @@ static uint32_t take_type(line_t *line, int depth) {
   return node;
 }
 
-// Each argument of role IN is made a result, too. For that the text of its type is parsed
-// a second time, because one node cannot be both in the argument's type and in the
+// Each argument of role IN is also made a result. For that the text of its type is
+// parsed a second time, because one node cannot be in the argument's type and in the
 // result's.
 static void take_params(line_t *line) {
   line->tree = line->at < line->end && *line->at == '=';
@@ -211,8 +211,8 @@ static void meter_release(void *context, void *memory) {
 }
 
 // ---------------------------------------------------------------------------
-// The echo: a result is an argument that is only read, and the final value of
-// any other argument is what was sent
+// The echo: a result is an argument that is only read, and the final contents of other
+// arguments are what was sent
 
 static fc_status_t echo(void *instance, size_t index, fc_backend_call_t *call,
                         fc_error_t *err) {
@@ -266,7 +266,7 @@ typedef struct bench_t {
   fc_frame_t *frame;
 } bench_t;
 
-// False when the document was refused.
+// False: the document was refused.
 static bool trip(const bench_t *bench, fc_str_t body, fc_text_t *answer) {
   fc_error_t err;
   fc_error_reset(&err);
@@ -307,8 +307,8 @@ static void ask_again(const bench_t *bench, fc_str_t answer, fc_text_t *body) {
 
 enum { TYPED, PACKED, FIRST, AGAIN, SECOND, TEXT_COUNT };
 
-// Makes the same call, asking for the results in another form. False when it is
-// refused, as it may now be nested one level too deep.
+// Makes the same call and requests the results in another form. False: it is refused,
+// because it may now be nested one level too deep.
 static bool ask_for(const bench_t *bench, fc_str_t args, const char *form,
                     fc_text_t *body, fc_text_t *answer) {
   put(body, FC_STR("{\"options\":{\"results\":\""));
@@ -319,8 +319,8 @@ static bool ask_for(const bench_t *bench, fc_str_t args, const char *form,
   return trip(bench, fc_text_str(body), answer);
 }
 
-// An answer that carries its types says all that was sent, so sending it again
-// must give the same answer.
+// A typed answer contains all that was sent, so sending it again must give the same
+// answer.
 static void check_again(const bench_t *bench, fc_text_t *texts,
                         const fc_text_t *answer) {
   fc_text_reset(&texts[AGAIN]);
@@ -331,7 +331,7 @@ static void check_again(const bench_t *bench, fc_text_t *texts,
 
 static void check_trips(const bench_t *bench, fc_str_t body, fc_text_t *texts) {
   if (!trip(bench, body, &texts[FIRST])) return;
-  // A bare array can be wrapped, to ask for an answer that carries its types.
+  // If the call is a bare array it can be wrapped, to request a typed answer.
   size_t blank = 0;
   while (blank < body.size && strchr(" \t\r\n", body.data[blank])) blank++;
   bool outs = bench->signature->raw_argument_count !=
@@ -374,8 +374,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (fc_plan_create(signature, allocator, &plan, NULL) == FC_OK) {
     CHECK(fc_frame_create(allocator, &limits, &bench.frame, NULL) == FC_OK);
     bench.plan = plan;
-    // The memory of OUT arguments depends on the signature, so the bound, which
-    // grows with the document, leaves it out.
+    // The memory of OUT arguments depends on the signature. The bound grows with the
+    // document, so it does not include that memory.
     size_t stores = (size_t)signature->argument_count << 20;
     size_t fixed = meter.live + ((size_t)3 << 20) + stores;
     check_body(&bench, body);

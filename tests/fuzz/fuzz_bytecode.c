@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verify, then interpret with fuel, as fast as that can go: function bodies in
-// a module that is made once. Nothing that verifies may trip a sanitizer, leave
+// Verifies function bodies and interprets them with fuel, in a module that is made only
+// once, so that this is fast. A body that verifies must not trip a sanitizer, nor leave
 // the stack in use or an object alive. An input is
 //
 //   version, shape, flags, then for each function: u16 blocks, u16 size, code
 //
-// and bytecode_maker.h makes and changes such inputs so that most of them
-// verify. fuzz_vmfb has whole files.
+// bytecode_maker.h makes and changes such inputs so that most of them verify. fuzz_vmfb
+// tests whole files.
 //
-// Preset fuzz does some thousand executions a second. Without the address sanitizer and
-// the tracing of comparisons, of which the mutator has no use, it is some fifty thousand:
+// With preset fuzz this does some thousand executions a second. It does about fifty
+// thousand without the address sanitizer and the tracing of comparisons, which the
+// mutator does not need:
 //
 //   cmake --preset fuzz -B build/fast -DCMAKE_BUILD_TYPE=Release
 //     -DCMAKE_C_FLAGS_RELEASE=-O2 -DFARCALL_SANITIZE=undefined
@@ -33,7 +34,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                  const uint8_t *data2, size_t size2,
                                  uint8_t *out, size_t size_max,
                                  unsigned int seed);
-// libFuzzer has this function. A replay has none, and nothing mutates there.
+// libFuzzer has this function. A replay does not, and does not mutate inputs.
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size,
                                               size_t size_max);
 
@@ -52,7 +53,7 @@ __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size,
 #define FLAG_ANALYSE 1u  // disassemble and look for signatures as well
 
 // ---------------------------------------------------------------------------
-// Imports: harmless functions of every form of convention
+// Imports: harmless functions with every form of calling convention
 
 static fc_status_t add(fc_vm_native_call_t *call, fc_error_t *err) {
   (void)err;
@@ -77,7 +78,7 @@ static fc_status_t hand_back(fc_vm_native_call_t *call, fc_error_t *err) {
   return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_ABORTED, "with a result");
 }
 
-// 0CrIDfF_rF: the last ref of the pairs, and a number
+// 0CrIDfF_rF: returns the last ref of the pairs, and a number.
 static fc_status_t last_pair(fc_vm_native_call_t *call, fc_error_t *err) {
   (void)err;
   uint32_t pairs = call->spans[0];
@@ -131,8 +132,8 @@ static const struct {
 // ---------------------------------------------------------------------------
 // The module
 
-// Conventions and registers of the functions: there is a register for each
-// argument.
+// Calling conventions and registers of the functions. There are enough registers for
+// all arguments.
 typedef struct shape_t {
   const char *cconv[FUNCTIONS];
   uint16_t cells;
@@ -149,7 +150,7 @@ static const shape_t shapes[] = {
     {{"0I_I", "0ii_i", "0v_v"}, 64, 16},  // conventions of real modules, too
 };
 
-// Code ends where its memory ends, so that reading past it shows in every
+// The code ends at the end of its memory, so that a read past it is noticed in every
 // build.
 typedef struct guard_t {
   uint8_t *end;
@@ -201,7 +202,7 @@ static void make_tables(fixture_t *f) {
                                &f->cconvs[k][i], NULL));
     }
   }
-  // Constants in memory of exactly their size.
+  // The constants are in memory of exactly their size.
   uint8_t *constant = malloc(9);
   CHECK(constant);
   for (uint8_t i = 0; i < 9; i++) constant[i] = (uint8_t)(i + 1);
@@ -307,7 +308,7 @@ static void run_all(fixture_t *f) {
     context->global_refs[i] = NULL;
   }
   memset(context->globals, 0, GLOBAL_BYTES);
-  // Frees the heap as the end of a context does, but the context stays.
+  // Frees the heap as at the end of a context, but the context stays.
   if (context->heap.lists) {
     fc_vm_heap_deinit(&context->heap);
     pthread_mutex_init(&context->heap.lock, NULL);
@@ -325,8 +326,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   read_bodies(data + HEADER, size - HEADER, bodies);
   for (uint32_t i = 0; i < FUNCTIONS; i++) {
     if (!bodies[i].size) return 0;  // the reader of files refuses it
-    // Code starts at an even address; an odd size leaves one byte between its
-    // end and the guard.
+    // Code must start at an even address. If its size is odd, there is one byte between
+    // its end and the guard.
     uint8_t *code = f->guards[i].end - (bodies[i].size + 1) / 2 * 2;
     memcpy(code, bodies[i].code, bodies[i].size);
     f->functions[i].code = code;
@@ -408,8 +409,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max,
   return w.size;
 }
 
-// Makes an input of two: the first with one function of the second. 0: nothing is made,
-// because their functions have other calling conventions.
+// Combines two inputs: the first one with one function of the second. 0: their
+// functions have different calling conventions.
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                  const uint8_t *data2, size_t size2,
                                  uint8_t *out, size_t size_max,

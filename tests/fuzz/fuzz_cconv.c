@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a calling convention: what parses has as many items as counted
-// and builds a signature with as many values.
+// Any bytes as a calling convention. If they parse, the number of items is as counted,
+// and the signature that is built has as many values.
 #include <stdlib.h>
 
 #include "abi/cconv.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as MLIR text, generic and source: farcall compile must not fall over
-// them. What reads as a module can be annotated and guarded.
+// Any bytes as MLIR text, generic and source: farcall compile must not crash. If they
+// read as a module, it can be annotated and guarded.
 #include <stdlib.h>
 
 #include "compile/mlir/text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a configuration file: an error says where, and a file that is accepted,
-// with values that are right, is printed as a file that is accepted too.
+// Any bytes as a configuration file. An error says where it is. An accepted file with
+// valid values is printed as a file that is accepted, too.
 #include <stdlib.h>
 
 #include "check.h"
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fc_server_options_deinit(&options);
     return 0;
   }
-  // farcalld prints no options that it would refuse.
+  // farcalld does not print options that it would refuse.
   if (fc_options_check(&options, &err) != FC_OK) {
     fc_server_options_deinit(&options);
     return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "cconv\ndeclaration" from any bytes: a declaration that is accepted with the
-// calling convention has as many arguments and results as that says, and is
-// accepted without it too, with as many arguments.
+// "cconv\ndeclaration" from any bytes. A declaration that is accepted with its calling
+// convention has as many arguments and results as the convention. It is also accepted
+// without the convention, with as many arguments.
 #include <stdlib.h>
 
 #include "abi/declaration.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a file that farcall doctor looks at: as ONNX, as MLIR, as bytecode and as
-// an artifact of jax.export, whatever they begin with. What it says must be JSON for
-// another reader, agree with its own counts, and show no control character of the file.
+// Any bytes as a file for farcall doctor: as ONNX, MLIR, bytecode and an artifact of
+// jax.export, whatever they begin with. The output must be JSON for another reader,
+// agree with its own counts, and contain no control character of the file.
 #include <stdlib.h>
 #include <string.h>
 #include <yyjson.h>
@@ -30,7 +30,7 @@ static size_t count_level(yyjson_val *findings, const char *level) {
   return found;
 }
 
-// Names in the file need not be UTF-8; what is written must be.
+// Names in the file need not be UTF-8, but the output must be.
 static void read_json(const fc_checkup_t *checkup) {
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), (size_t)64 << 20);
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fc_arena_t arena;
     fc_checkup_t checkup;
     fc_arena_init(&arena, fc_allocator_system(), 4096, (size_t)1 << 28);
-    // A path whose folder is none: no file beside it is found.
+    // The folder of this path does not exist, so no file beside it is found.
     fc_checkup_init(&checkup, &arena, "/dev/null/model", "model");
     kChecks[i](&checkup, bytes);
     must(!checkup.out_of_memory);

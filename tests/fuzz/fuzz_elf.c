@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader of shared objects must stay inside the bytes it is given.
+// The reader of shared objects must not read outside the bytes that it is given.
 #include <stdlib.h>
 
 #include "module/native/so_file.h"
@@ -22,8 +22,8 @@ static void visit(void *context, fc_str_t symbol, uint64_t address) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // On the heap, rounded up to 16 bytes, so that a read further behind the end
-  // is seen; aligned as a mapping would be.
+  // The copy is on the heap, rounded up to 16 bytes, so that a read further past the
+  // end is noticed. It is aligned like a mapping.
   char *bytes = aligned_alloc(16, (size + 15) & ~(size_t)15);
   if (!bytes) return 0;
   char *end = bytes + ((size + 15) & ~(size_t)15);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as lines of calls with expected answers: an error, or calls whose results
-// are the same as themselves.
+// Any bytes as lines of calls with expected answers: either an error, or calls whose
+// results equal themselves.
 #include <stdlib.h>
 
 #include "farcall/abi.h"
@@ -36,7 +36,8 @@ static void check(const fc_expected_call_t *call,
   }
   const fc_status_t status = fc_expected_check(
       call, signature, fc_text_str(&answer), NULL, fc_allocator_system(), &err);
-  // Keys that are there twice, or NaN that is to differ, differ from themselves.
+  // Results with a key twice, or with NaN that must not be equal, do not equal
+  // themselves.
   if (status != FC_OK && err.code != FC_CODE_SELF_TEST_FAILED &&
       err.code != FC_CODE_JSON_TOO_DEEP) {
     abort();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of the functions that bytecode may import, with arguments of the right
-// letters and nothing else right: any object or none, any number, spans of any
-// count. What they return is an argument of later calls. The module is a real
-// one, so that its kernels can be loaded and dispatched.
+// Calls the functions that bytecode may import. The arguments have the right letters,
+// but nothing else need be right: any object or none, any number, spans of any length.
+// Objects that a call returns are arguments of later calls. The module is a real one,
+// so that its kernels can be loaded and dispatched.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static int64_t take_number(input_t *input) {
   return byte < count ? numbers[byte] : byte - (int64_t)count;
 }
 
-// One of the module's constants, one of the objects that calls returned, or null.
+// Takes one of the module's constants, one of the objects that calls returned, or null.
 static fc_vm_object_t *take_object(const fixture_t *f, input_t *input) {
   const uint32_t constants = f->module->rodata_count;
   const uint32_t index = take(input) % (constants + OBJECTS);
@@ -198,8 +198,7 @@ static fixture_t *get_fixture(void) {
   return f;
 }
 
-// Makes what programs make before anything else: buffers of the VM and buffers of the
-// device.
+// Makes what programs make first: buffers of the VM and buffers of the device.
 static void make_first_objects(fixture_t *f) {
   static const size_t sizes[] = {1, 16, 64, 4096};
   fc_vm_heap_t *heap = &f->context->heap;

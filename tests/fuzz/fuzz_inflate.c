@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a compressed body; the first one chooses the format. Nothing is
-// inflated beyond the limit, and what comes out is compressed again and
-// inflates to itself.
+// Any bytes as a compressed body; the first one chooses the format. No more than the
+// limit is inflated. The inflated bytes are compressed again, and that inflates to the
+// same bytes.
 #include "base/inflate.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as V1 metadata (`iree.abi`). What is accepted and callable mangles
-// to metadata that reads back as itself.
+// Any bytes as V1 metadata (`iree.abi`). If it is accepted and callable, it is written
+// as metadata that reads back as itself.
 #include "mangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

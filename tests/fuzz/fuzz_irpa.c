@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Archives of the format .irpa.
+// Archives in the .irpa format.
 #include "parameters.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a document; the first one picks a dtype. The tokens must not
-// depend on how the text is cut into spans; elements read in bulk must be those
-// read one by one; numbers must agree with strtod and strtof; numbers and
-// strings that are printed must be read as the same.
+// Any bytes as a document; the first one chooses a dtype. The tokens must not depend on
+// how the text is cut into spans. Elements that are read in bulk must equal those read
+// one by one. Numbers must agree with strtod and strtof. Numbers and strings that are
+// printed must read back as the same.
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static void *copy_of(fc_str_t text) {
   return copy;
 }
 
-// A running hash of everything the reader says.
+// A running hash of everything that the reader returns.
 typedef struct trace_t {
   uint64_t hash;
   fc_code_t code;
@@ -162,8 +162,8 @@ static bool is_taken(fc_json_token_t token, fc_dtype_t dtype) {
   return token == FC_JSON_NUMBER;
 }
 
-// Reads the elements of a top-level array in bulk and one by one: both must say
-// the same.
+// Reads the elements of a top-level array in bulk and one by one. Both must give the
+// same.
 static void check_elements(fc_str_t text, fc_dtype_t dtype) {
   fc_json_reader_t bulk, single;
   fc_json_token_t stop, token;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ModelInferRequest, or a PredictRequest of TensorFlow Serving. The first byte chooses
-// which, and the model. Whatever the others are, an error
-// is the client's, and an accepted request is answered by its own tensors, by a message
-// that is well-formed to its end; and the names in front are found in any beginning of it.
+// A ModelInferRequest, or a PredictRequest of TensorFlow Serving. The first byte
+// chooses which of the two, and the model. Whatever the other bytes are, an error is
+// the client's fault, and an accepted request is answered with its own tensors, in a
+// well-formed message. The names in front are found in any prefix of the request.
 #include "base/proto.h"
 #include "marshal/message.h"
 #include "marshal/tf_message.h"
@@ -69,7 +69,7 @@ static void run(const protocol_t *protocol, const fc_plan_t *plan,
   fc_text_deinit(&text);
 }
 
-// What the loop reads of a message is text of it.
+// Every text that the loop reads from a message lies inside the message.
 static void look(fc_str_t message) {
   fc_message_sequence_t sequence;
   CHECK(fc_message_raw(message) <= message.size);
@@ -86,8 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 2) return 0;
   if (!plans[0]) init();
   const protocol_t *protocol = &kProtocols[data[0] >> 6 & 1];
-  // In a block that is one byte larger, as a block of size 0 may be NULL: the
-  // sanitizer sees a read further behind the body.
+  // The block is one byte larger, because a block of size 0 may be NULL. The sanitizer
+  // sees reads further past the body.
   char *body = malloc(size);
   CHECK(body);
   memcpy(body, data + 1, size - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as an MLIR type: parse, build and print. The two readers agree on
-// what a type is, and a type that builds keeps its spelling.
+// Any bytes as an MLIR type: parse, build and print. The two readers agree on what a
+// type is, and a type that builds keeps its spelling.
 #include <stdlib.h>
 
 #include "abi/mlir_type.h"
@@ -11,8 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// The text of a node of a finished signature is a type that builds again; a
-// tuple prints as no type at all.
+// The text of a node of a finished signature is a type that can be built again. A tuple
+// is not printed as a type.
 static void check_text(const fc_signature_t *signature) {
   const fc_type_t *type = fc_signature_node(signature, 0);
   fc_text_t text;
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   CHECK(builder);
   uint32_t node;
   bool builds = fc_mlir_type_build(builder, text, &node, &err) == FC_OK;
-  // Parsing does not look into a tuple, building does.
+  // Parsing does not look into a tuple, but building does.
   if (!parses || type.form != FC_MLIR_TUPLE) CHECK(builds == parses);
   if (builds) {
     fc_builder_result(builder, (fc_str_t){0}, node, FC_RAW_NEXT);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a .npy file. What is accepted has as many bytes as its shape
-// says, and is written and read back as itself.
+// Any bytes as a .npy file. An accepted file has as many bytes as its shape needs, and
+// is written and read back as itself.
 #include <stdlib.h>
 
 #include "value/npy.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request of the Open Inference Protocol: its document, and the raw bytes behind
-// it. The first byte chooses the model and whether the head says a length; the next
-// two are that length. Whatever they are, an error is the client's, and an accepted
-// request is answered by its own tensors, by a document that is as long as is said.
+// A request of the Open Inference Protocol: its document, and the raw bytes after it.
+// The first byte chooses the model and whether the head gives a length; the next two
+// bytes are that length. Whatever the others are, an error is the client's fault, and
+// an accepted request is answered with its own tensors and the right document length.
 #include "marshal/oip.h"
 #include "model_maker.h"
 
@@ -51,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!plans[0]) init();
   const bool has_length = data[0] & 4;
   const uint64_t length = (uint64_t)data[1] | (uint64_t)data[2] << 8;
-  // In a block that is one byte larger, as a block of size 0 may be NULL: the
-  // sanitizer sees a read further behind the body.
+  // The block is one byte larger, because a block of size 0 may be NULL. The sanitizer
+  // sees reads further past the body.
   char *body = malloc(size - 3 + 1);
   CHECK(body);
   memcpy(body, data + 3, size - 3);

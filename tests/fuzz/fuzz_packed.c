@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls as bytes: .npy, .npz, safetensors, a document with raw bytes behind it, and
-// TensorFlow Serving's documents. The first byte chooses the model and the form, the
-// next two are the length of the document. Whatever they are, an error is the
-// client's, and an accepted request is answered by its own tensors, in a form that is
-// read back as the same.
+// Calls as bytes: .npy, .npz, safetensors, a document followed by raw bytes, and
+// TensorFlow Serving's documents. The first byte chooses the model and the form; the
+// next two are the length of the document. Whatever the others are, an error is the
+// client's fault, and an accepted request is answered with its own tensors, in a form
+// that reads back as the same.
 #include "marshal/framed.h"
 #include "marshal/packed.h"
 #include "marshal/tf.h"
@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FRAMED = 3, TF = 4, FORM_COUNT = 5 };
-// Another form of marshal/packed.h would take FRAMED's number, and would not be tried.
+// A new form of marshal/packed.h would get FRAMED's number, and would not be tried.
 _Static_assert(FRAMED == (int)FC_PACKED_COUNT,
                "the forms of fc_packed_t come first");
 enum { MODEL_COUNT = 4 };
@@ -45,7 +45,7 @@ static bool is_clients(const fc_error_t *err) {
          err->code != FC_CODE_BAD_RESULT && err->message[0];
 }
 
-// Answers with the arguments.
+// Writes the arguments as the answer.
 static bool answer(fc_frame_t *frame, int form, fc_text_t *out,
                    uint64_t *out_document) {
   size_t count;
@@ -72,8 +72,8 @@ static void run(const fc_plan_t *plan, int form, fc_str_t body,
   if (decode(frame, form, body, document, &err) != FC_OK) {
     CHECK(is_clients(&err));
   } else if (answer(frame, form, &there, &said) && form < FRAMED) {
-    // In these forms an answer is a request, too: decoded and answered once
-    // more it must be the same bytes.
+    // In these forms an answer is also a request. Decoded and answered again, it must
+    // give the same bytes.
     fc_frame_begin(frame, plan, NULL);
     CHECK(decode(frame, form, fc_text_str(&there), said, &err) == FC_OK);
     CHECK(answer(frame, form, &back, &said));

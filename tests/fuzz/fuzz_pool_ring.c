@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker may write into the memory it shares with the server: the input
-// is laid over a slot's answer, the error of loading and the report of a fault.
-// Nothing that is taken from there may be out of bounds or unfit to be shown.
+// What a worker may write into the memory that it shares with the server. The input is
+// written over a slot's answer, the error of loading and the report of a fault. No
+// value that is read from there may be out of bounds or unfit to be shown.
 #include <stdlib.h>
 
 #include "config/limits.h"
@@ -17,8 +17,8 @@ static void check(bool fine) {
   if (!fine) abort();
 }
 
-// The text ends within its room and holds no control bytes, because it goes to
-// logs and clients.
+// The text ends within its room and contains no control bytes, because it goes to logs
+// and clients.
 static void check_text(const char *text, size_t capacity) {
   const char *end = memchr(text, '\0', capacity);
   check(end != NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a raw signature (`f`). What is accepted prints, mangles and reads
-// back as itself.
+// Any bytes as a raw signature (`f`). If it is accepted it can be printed, and is
+// written and read back as itself.
 #include "mangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

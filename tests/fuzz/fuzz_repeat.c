@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Call documents with "repeat". The first byte chooses the model, the rest is the
-// document. Whatever it is, an error is the client's; an accepted one is run to its end,
-// by a function that answers its arguments, in one run and in runs of one step between
-// which the memory moves, and both write the same.
+// document. Whatever it is, an error is the client's fault. An accepted loop is run to
+// its end with a function that returns its arguments: once in a single run, and once in
+// runs of one step between which the memory is moved. Both must write the same.
 #include "marshal/iteration.h"
 #include "model_maker.h"
 
@@ -14,7 +14,7 @@ static const char *const kModels[MODEL_COUNT] = {"i",   "fsr", "iii",
                                                  "ssi", "tt",  "bf"};
 
 // ---------------------------------------------------------------------------
-// A module of one function
+// A module with one function
 
 static const fc_module_info_t *inspect(const void *instance) {
   return instance;
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (!frame) frame = make_frame();
   const fc_plan_t *plan = plans[data[0] % MODEL_COUNT];
-  // Of exact size, so that the sanitizer sees a read past it.
+  // The copy has the exact size, so the sanitizer sees a read past its end.
   char *body = malloc(size);
   CHECK(body);
   memcpy(body, data + 1, size - 1);

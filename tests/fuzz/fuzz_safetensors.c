@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Archives of the format .safetensors.
+// Archives in the .safetensors format.
 #include "parameters.h"

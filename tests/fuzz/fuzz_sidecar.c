@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as the ABI description of a native module: an error that names its
-// place, or signatures that print and whose out arguments have a size. And as
-// names for a module that has types already: an error, or a signature that
-// prints and reads back, in which dims that had to be equal still have to. And as the
-// sizes of the functions described: an error, or a listing in which each function is
-// found once, and each row of sizes is that of its function.
+// Any bytes as the ABI description of a native module: an error with its place, or
+// signatures that can be printed and whose out arguments have a size. Also as names for
+// a module that has types already: an error, or a signature that is printed and read
+// back, in which dims that had to be equal still have to be. Also as the sizes of the
+// described functions: an error, or a listing in which each function is found once and
+// each row of sizes belongs to its function.
 #include <stdlib.h>
 
 #include "abi/names.h"
@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// A callable function can be given memory for each of its out arguments.
+// For a callable function, memory can be allocated for each of its out arguments.
 static void check_out(const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
@@ -54,7 +54,8 @@ static void check_function(const fc_sidecar_function_t *function) {
   check_text(signature);
 }
 
-// f(tensor<?x?xf32>, x: tensor<Nx3xi8>, i8) -> (tensor<?xNxf32>, [tensor<Nxi8>])
+// Describes f(tensor<?x?xf32>, x: tensor<Nx3xi8>, i8) -> (tensor<?xNxf32>,
+// [tensor<Nxi8>]).
 static fc_signature_t *describe(fc_builder_t *builder) {
   const int64_t n = fc_builder_dim_name(builder, FC_STR("N"));
   const int64_t free_dims[] = {FC_DIM_DYNAMIC, FC_DIM_DYNAMIC};
@@ -112,8 +113,8 @@ static void check_named(const fc_signature_t *s, fc_builder_t *builder) {
   fc_text_deinit(&again);
 }
 
-// The types that the document has for a function, if it has any: each value of the flat
-// call is taken once, so the signature prints.
+// Tries the types that the document has for a function. If there are any, each value of
+// the flat call is used once, so the signature can be printed.
 static void try_description(const fc_names_t *names, fc_builder_t *builder) {
   fc_error_t err = {0};
   fc_signature_t *signature = NULL;
@@ -154,14 +155,14 @@ static void try_names(fc_str_t json) {
   fc_names_destroy(names);
 }
 
-// The tensor at the top of an argument; NULL: it is none.
+// The tensor type of an argument. NULL: the argument is not a tensor.
 static const fc_type_t *tensor_of(const fc_signature_t *signature,
                                   const fc_param_t *param) {
   const fc_type_t *type = fc_signature_node(signature, param->type);
   return type->kind == FC_TYPE_TENSOR && type->rank > 0 ? type : NULL;
 }
 
-// A call of the sizes of a row fits the row's function.
+// A call with the sizes of a row must fit that row's function.
 static void check_row(const fc_signature_t *s, uint32_t row,
                       const fc_signature_t *member) {
   const int64_t *sizes = s->sizes + row * (size_t)s->dim_name_count;

@@ -2,8 +2,9 @@
 //
 // Takes any bytes as a SIP signature. One that is accepted must be written (mangled) in
 // as many bytes as it was read from; and if these are read and written again, the same
-// bytes must come out. If the input has a NUL and ends with a newline, the SIP signature
-// ends before the first NUL, and between that and the newline is a raw signature.
+// bytes must come out. If the input has a NUL and ends with a newline, the SIP
+// signature is before the first NUL, and a raw signature is between that and the
+// newline.
 #include <stdlib.h>
 
 #include "farcall/abi.h"

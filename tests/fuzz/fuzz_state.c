@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as the file of --state-dir: an error, or decisions that print as what was
-// read.
+// Any bytes as the file of --state-dir: an error, or decisions that are printed as they
+// were read.
 #include <stdlib.h>
 
 #include "modules/state.h"
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (fc_state_parse(read, allocator, &list, NULL) != FC_OK) return 0;
   fc_text_init(&text, allocator, SIZE_MAX);
   if (fc_state_print(list, &text.sink, NULL) != FC_OK) abort();
-  // What is printed is what was read, but for a last line end that was missing.
+  // The printed text equals the text that was read, except for a missing final newline.
   const fc_str_t printed = fc_text_str(&text);
   if (!fc_str_starts(printed, read)) abort();
   fc_text_deinit(&text);

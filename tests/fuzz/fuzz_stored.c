@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that stay. The first byte chooses what the rest is:
+// Values that stay from call to call. The first byte chooses what the rest is:
 //   0  rows of a desk that a worker wrote: each is refused, or is a value that can be
 //      mapped, named and answered
-//   1  a call document that names and keeps values, for a function that answers its
-//      arguments and writes into one: an error is the client's, and afterwards each row of
-//      the desk is sound and lies where the call might place it
+//   1  a call document that names and keeps values, for a function that returns its
+//      arguments and writes into one: an error is the client's fault, and afterwards
+//      each row of the desk is valid and lies where the call may have placed it
 //   2  a value that is put
 //   3  a safetensors file that is imported
-// A first byte of 4: the bytes of a list, over which a function has written.
+//   4  the bytes of a list that a function has overwritten
 #include <unistd.h>
 
 #include "marshal/kept_list.h"
@@ -86,7 +86,7 @@ static void init(void) {
         FC_OK);
 }
 
-// kv and shared of f32[2], n of i64, b of three bytes
+// Makes the values kv and shared of f32[2], n of i64, and b of three bytes.
 static void begin(const fc_plan_t *plan) {
   static const int64_t two[] = {2};
   const fc_value_t tensor = {
@@ -154,7 +154,7 @@ static void run_document(fc_str_t body) {
   if (status == FC_OK) {
     fc_value_t *arguments = fc_frame_arguments(frame, &count);
     CHECK(count == 4);
-    // As a function does that answers its arguments, and adds one to the last.
+    // Does what a function does that returns its arguments and adds one to the last.
     memcpy(results, arguments, sizeof results);
     ((float *)arguments[3].tensor.data)[0]++;
     fc_frame_set_results(frame, results, count);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a file of tokens, up to the first NUL, and as an Authorization, behind
-// it: an error names the file, and only a secret with the hash of a line is let in.
+// The bytes before the first NUL as a file of tokens, the rest as an Authorization
+// header. An error names the file, and only a secret whose hash is in a line is
+// accepted.
 #include <stdlib.h>
 
 #include "base/sha256.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A .vmfb file: opened, verified, then interpreted with fuel. Nothing that
-// verifies may trip a sanitizer. Bytecode alone is fuzz_bytecode's.
+// A .vmfb file is opened, verified and then interpreted with fuel. A file that verifies
+// must not trip a sanitizer. fuzz_bytecode tests bytecode alone.
 #include <stdlib.h>
 #include <string.h>
 

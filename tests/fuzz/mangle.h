@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is parsed must mangle to a text that parses and mangles to itself. For
-// fuzzers of a notation; whatever differs aborts.
+// For fuzzers of a notation. A signature that is parsed must be written as a text that
+// is parsed and written as itself. Any difference aborts.
 #ifndef FARCALL_TESTS_FUZZ_MANGLE_H_
 #define FARCALL_TESTS_FUZZ_MANGLE_H_
 

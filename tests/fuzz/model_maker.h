@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that fuzzers call. Each letter is the type of one argument and of
-// one result; they are called "x", "y", "z".
+// Functions that fuzzers call. Each letter is the type of one argument and of one
+// result, which are named "x", "y", "z".
 #ifndef FARCALL_TESTS_FUZZ_MODEL_MAKER_H_
 #define FARCALL_TESTS_FUZZ_MODEL_MAKER_H_
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fuzz target of fuzz_irpa.c and fuzz_safetensors.c, which differ in what
-// they are fed: a reader of parameter archives must stay inside the bytes it is
-// given, and so must what it says the parameters are.
+// The fuzz target of fuzz_irpa.c and fuzz_safetensors.c, which differ only in their
+// input. A reader of parameter archives must not read outside the bytes that it is
+// given, and the parameters that it returns must lie inside them.
 #ifndef FARCALL_TESTS_FUZZ_PARAMETERS_H_
 #define FARCALL_TESTS_FUZZ_PARAMETERS_H_
 
@@ -20,7 +20,7 @@ static void touch(const uint8_t *data, uint64_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // The exact size on the heap, so that one byte too far is seen.
+  // The copy has the exact size, so that a read of one byte too many is noticed.
   uint8_t *bytes = malloc(size ? size : 1);
   if (!bytes) return 0;
   if (size) memcpy(bytes, data, size);

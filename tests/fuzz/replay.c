@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeds every file of the folders on the command line to a fuzz target, so that
-// presets without libFuzzer keep what fuzzing once found. A folder that is
+// Feeds every file of the folders on the command line to a fuzz target, so that presets
+// without libFuzzer still test what fuzzing once found. A missing or empty folder is a
+// failure: such a test would check nothing.
 // missing or empty is a failure: such a test would check nothing.
 #include <dirent.h>
 #include <stdint.h>
@@ -29,7 +30,7 @@ static int replay_file(const char *path) {
   } while (got);
   fclose(file);
 
-  // An exact copy, so that the address sanitizer sees a read past the end.
+  // The copy has the exact size, so the address sanitizer sees a read past its end.
   uint8_t *exact = malloc(size ? size : 1);
   if (!exact) abort();
   for (size_t i = 0; i < size; i++) exact[i] = data[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the fuzz targets of the VM do with a verified module: arguments for its
-// functions, and everything else that reads it.
+// Used by the fuzz targets of the VM: makes arguments for the functions of a verified
+// module, and runs everything else that reads such a module.
 #ifndef FARCALL_TESTS_FUZZ_VM_RUN_H_
 #define FARCALL_TESTS_FUZZ_VM_RUN_H_
 
@@ -38,7 +38,7 @@ static void release_refs(fc_str_t letters, fc_vm_raw_t *values) {
   }
 }
 
-// Everything else that reads verified modules.
+// Runs everything else that reads verified modules.
 static void analyse(const fc_vm_module_t *module) {
   bool stateful;
   fc_error_t err;
