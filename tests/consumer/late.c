@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that is not linked with libfarcall, as Python is not: it opens the
-// library late, and no other library sees its names. A module still finds in it
-// what compiled code imports.
+// A program that, like Python, is not linked with libfarcall: it opens the library
+// late, and the library's names are not visible to other libraries. A module must still
+// find in it the functions that compiled code imports.
 //
 //   late LIBFARCALL MODULE      MODULE: tests/modules/native/shim.so
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program outside the project: every public header, one call that needs the
-// libraries behind libfarcall.
+// A program outside the project. It includes every public header, and makes one call
+// that needs the libraries which libfarcall links.
 #include <farcall/farcall.h>
 #include <farcall/version.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What tests of installing share. Sourced, from the root of the tree.
+# Shared by the tests of installing. Source it in the root of the tree.
 . scripts/base.sh
 
-# The tree as it is, without what git ignores, unpacked into folder $1.
+# Copies the tree into folder $1, without files that git ignores.
 copy_tree() {
   mkdir -p "$1"
   git ls-files -z -co --exclude-standard | tar -c --null -T - | tar -x -C "$1"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Containers without a Docker engine, registry or overlay file system: buildah, podman and
-# runc with a storage of their own in $work. Sourced by tests/container/run
-# after base.sh; that has `die`, and ends by end_containers.
+# Containers without a Docker engine, registry or overlay file system: buildah, podman
+# and runc with their own storage in $work. tests/container/run sources this after
+# base.sh; it must define `die`, and call end_containers at its end.
 base=docker.io/library/debian:bookworm-slim
 container=
 export CONTAINERS_STORAGE_CONF=$work/storage.conf
@@ -19,7 +19,7 @@ end_containers() {
   podman rmi -af >/dev/null 2>&1 || true
 }
 
-# A debootstrap of Debian 12 under the name that the Dockerfile asks for.
+# Makes a debootstrap of Debian 12, with the name that the Dockerfile uses.
 base_image() {
   local tar
   tar=$(base_tar) || return
@@ -27,8 +27,8 @@ base_image() {
   podman import -q "$tar" "$base" >/dev/null
 }
 
-# Starts a container with nothing but its own loopback; programs of the machine are run
-# in that network.
+# Starts a container whose network is only its own loopback. Programs of this machine
+# can be run in that network.
 create() {  # podman's options, then the image and its arguments; sets $container, $pid
   container=$(podman run -d --network none \
     --ulimit "nofile=1024:$(ulimit -Hn)" \
@@ -48,7 +48,8 @@ stop() {
   status=$(podman inspect -f '{{.State.ExitCode}}' "$container")
   [ "$status" -eq 0 ] || die "SIGTERM: exit $status"
 }
-# The smoke test by the image's own farcall, in the container's network and files.
+# Runs the smoke test with the image's own farcall, in the container's network and file
+# system.
 smoke() {  # VERSION
   nsenter -t "$pid" -n tests/smoke "$1" http://localhost:8000 \
     nsenter -t "$pid" -m -r /usr/bin/farcall

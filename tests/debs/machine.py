@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life of the packages in one chroot: installed, upgraded while they serve, removed,
-purged. A chroot has no systemd, so this program does its part: Manager holds the sockets
-of farcalld.socket, starts what farcalld.service and an instance of farcalld@.service say
-as their user, and is what the systemctl of the chroot asks. So the maintainer scripts,
-the units' names, paths, user and sockets, and the restart of an upgrade are real; the
-sandbox of the unit is not (tests/config). What systemd makes of a pattern of units is
-shown by tests/vm."""
+"""The packages in a chroot: installed, upgraded while they serve, removed, purged. A
+chroot has no systemd, so Manager replaces it: it holds the sockets of
+farcalld.socket, starts the programs of farcalld.service and of an instance of
+farcalld@.service as their users, and receives the commands of the chroot's
+systemctl. So these are real: the maintainer scripts, the units' names, paths, users
+and sockets, and the restart of an upgrade. The sandbox of the unit is not
+(tests/config). tests/vm tests how systemd handles a pattern of units."""
 import fnmatch
 import json
 import os
@@ -50,7 +50,7 @@ def apt(*words):
 
 
 def setting(unit, key):
-    """The values of a key; of an instance, in the file of its template."""
+    """The values of a key. Those of an instance are in its template's file."""
     name, at, _ = unit.rpartition(".")[0].partition("@")
     lines = (UNITS / f"{name}{at}.{unit.rpartition('.')[2]}").read_text().splitlines()
     return [each.partition("=")[2].replace("%N", unit.rpartition(".")[0])
@@ -58,7 +58,7 @@ def setting(unit, key):
 
 
 class Manager(threading.Thread):
-    """The part of systemd; `asked` is what systemctl was told to do."""
+    """Replaces systemd. `asked` is the list of commands that systemctl got."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -111,7 +111,7 @@ class Manager(threading.Thread):
         return None
 
     def meant(self, units):
-        """A pattern means those that run; there may be none."""
+        """A pattern stands for the running units; there may be none."""
         for unit in units:
             if "*" in unit:
                 yield from fnmatch.filter([*self.servers], unit)
@@ -126,7 +126,7 @@ class Manager(threading.Thread):
                 link.symlink_to(f"/usr/lib/systemd/system/{unit}")
 
     def was_asked(self, *wanted):
-        """What was asked since the last question, but for what changes nothing."""
+        """The commands since the last check, without those that change nothing."""
         asked, self.asked = self.asked, []
         assert asked == list(wanted), asked
 
@@ -207,7 +207,7 @@ class Manager(threading.Thread):
 
 
 class Calls(threading.Thread):
-    """Calls, one after the other, each over a connection of its own, until the end."""
+    """Makes calls one after the other, each on a new connection, until the end."""
 
     def __init__(self, url):
         super().__init__()
@@ -238,7 +238,7 @@ def versions():
 
 
 def traces():
-    """What has our name, but for where the packages came from."""
+    """All files with our name, except the packages themselves."""
     return [each for each in inside(
         "find", "/", "-xdev", "-name", "*farcall*", "-not", "-path", "/root/*", "-not",
         "-path", "/var/cache/*", "-not", "-path", "/proc/*").split()]

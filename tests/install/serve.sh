@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Servers of programs that were installed, for tests/smoke; sourced. Wants $work.
+# Starts servers of installed programs, for tests/smoke. Source it; needs $work.
 server=
 serve() {  # FARCALLD...; sets $url
   "$@" --listen=127.0.0.1:0 examples/iree/matmul.vmfb >"$work/server.log" 2>&1 &
@@ -12,7 +12,7 @@ serve() {  # FARCALLD...; sets $url
 }
 end_server() { [ -z "$server" ] || kill "$server" 2>/dev/null || true; }
 
-# The wheel alone is installed; what it needs has the environment of the tests.
+# Only the wheel is installed; its dependencies come from the environment of the tests.
 install_wheel() {  # WHEEL FOLDER
   local site
   environment tests/requirements.txt

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes crds/kserve.json anew, from the CustomResourceDefinitions of KServe:
+"""Writes crds/kserve.json from the CustomResourceDefinitions of KServe:
 
     crds.py GIT COMMIT
 
-GIT is the folder .git of a clone of https://github.com/kserve/kserve. The file has the
-schema of each of KINDS, as the definition says it, without texts, defaults, what says
-how lists are merged, rules that a cluster computes, and `status`, which nobody writes.
-What is there several times is written once, below `definitions`.
+GIT is the .git folder of a clone of https://github.com/kserve/kserve. The file has the
+schema of each of KINDS, without texts, defaults, rules for merging lists, rules that a
+cluster computes, and `status`, which users do not write. A schema that occurs several
+times is written once, in `definitions`.
 """
 import collections
 import json
@@ -28,7 +28,7 @@ SMALL = 60  # such a schema is shorter than what refers to it, or nearly
 
 
 def shorter(schema):
-    """`schema` with what is KEPT; a keyword that nobody has thought of ends the program."""
+    """`schema` with only the keywords of KEPT. An unknown keyword ends the program."""
     if not isinstance(schema, dict):
         return schema
     made = {}
@@ -51,7 +51,7 @@ def text_of(schema):
 
 
 class Shared:
-    """Puts a reference in the place of each schema that is in several places."""
+    """Replaces each schema that occurs several times by a reference."""
 
     def __init__(self, schemas):
         self.count, self.made = collections.Counter(), {}
@@ -67,7 +67,7 @@ class Shared:
                 self.look_at(each)
 
     def __call__(self, schema, name):
-        """`schema`, which is of the member `name`, or a reference to it."""
+        """`schema`, which belongs to the member `name`, or a reference to it."""
         text = text_of(schema)
         if text in self.made:
             return self.made[text]
@@ -95,7 +95,7 @@ def members(schema):
 
 
 def lines(entries):
-    """A JSON object with a line for each member."""
+    """A JSON object with one line for each member."""
     return "{\n" + ",\n".join(f"{json.dumps(key)}:{text_of(value)}"
                               for key, value in sorted(entries.items())) + "}"
 

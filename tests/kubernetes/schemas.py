@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON schemas for kubeconform, strict: what is not described is refused.
+"""Makes strict JSON schemas for kubeconform: what they do not describe is refused.
 
     schemas.py SWAGGER KSERVE FOLDER CRD…
 
-SWAGGER is Kubernetes' own OpenAPI document, KServe the file of crds.py, each CRD a
-CustomResourceDefinition in YAML. A member that may have any value would not be looked
-at: unless its definition wants that (x-kubernetes-preserve-unknown-fields), the program
-names it and fails. Of Kubernetes' own kinds, those with such members get no schema, so
-kubeconform refuses their documents.
+SWAGGER is Kubernetes' own OpenAPI document, KSERVE the file of crds.py, each CRD a
+CustomResourceDefinition in YAML. A member that may have any value would not be checked.
+So the program names it and fails, unless the definition wants that
+(x-kubernetes-preserve-unknown-fields). Kubernetes' own kinds with such members get no
+schema, so kubeconform refuses their documents.
 """
 import json
 import pathlib
@@ -18,15 +18,15 @@ import yaml
 
 NUMBER_OR_TEXT = {"anyOf": [{"type": "string"}, {"type": "number"}]}
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-# Of SWAGGER, what may have any value. Nobody writes managedFields.
+# Types of SWAGGER that may have any value. Users do not write managedFields.
 ANY = {"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"}
 SAYS_WHAT = {"type", "$ref", "anyOf", "allOf", "oneOf", "enum"}
 LEFT_OUT = {"description", "format", "default", "nullable"}
 
 
 def strict(node, where, undescribed):
-    """A schema without extensions, of which objects have the members that are named.
-    Where a member is that may have any value is appended to `undescribed`."""
+    """A schema without extensions, in which objects have only the listed members. The
+    path of a member that may have any value is appended to `undescribed`."""
     if not isinstance(node, dict):
         return node
     if node.get("x-kubernetes-int-or-string") or node.get("format") == "int-or-string":
@@ -45,7 +45,7 @@ def strict(node, where, undescribed):
             made[key] = [strict(each, where, undescribed) for each in value]
         elif key not in LEFT_OUT and not key.startswith("x-"):
             made[key] = value
-    # An object that names no members has none: Kubernetes drops what is not named.
+    # An object without listed members must be empty: Kubernetes drops unknown members.
     if made.get("type") == "object" and not loose:
         made.setdefault("additionalProperties", False)
     if node.get("nullable") and "type" in made:
@@ -70,7 +70,7 @@ def kubernetes(path, undescribed):
 
 
 def name_of(group, version, kind):
-    """As kubeconform's {{.ResourceKind}}{{.KindSuffix}}."""
+    """The name as in kubeconform's {{.ResourceKind}}{{.KindSuffix}}."""
     first = group.split(".")[0]
     return "-".join(filter(None, [kind.lower(), first, version.lower()]))
 
@@ -83,7 +83,7 @@ def of_crd(path):
 
 
 def of_kserve(path, definitions, undescribed):
-    """As of_crd; what the schemas refer to is put into `definitions`."""
+    """Like of_crd. Definitions that the schemas refer to are added to `definitions`."""
     document = json.loads(pathlib.Path(path).read_text())
     for name, each in document["definitions"].items():
         assert name not in definitions
@@ -127,7 +127,7 @@ def main():
 
 
 def reached(definitions, name):
-    """Those that `name` needs."""
+    """The definitions that `name` needs."""
     found, left = {}, [name]
     while left:
         name = left.pop()

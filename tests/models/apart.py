@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the answer of a module is from that of its framework."""
+"""The difference between a module's answer and its framework's."""
 import numpy
 
 ALLOWED = 1e-4  # times the largest number of a tensor
 
 
 class Other(Exception):
-    """The answer is another; the text says where."""
+    """The answers differ; the text says where."""
 
 
 class Apart:
-    """The largest difference of two numbers, and the largest in units in the last place:
-    steps of float32 at the largest number of the tensor, since those of a number near 0
-    would say nothing."""
+    """The largest difference of two numbers, and the largest difference in units in the
+    last place. A unit is a step of float32 at the largest number of the tensor,
+    because a step at a number near 0 would mean nothing."""
 
     def __init__(self):
         self.most, self.units = 0.0, 0.0
 
     def compare(self, got, wanted):
-        """Trees of numbers; raises Other."""
+        """Compares two trees of numbers; raises Other."""
         if isinstance(wanted, dict):
             if set(got) != set(wanted):
                 raise Other(f"keys {sorted(got)}, not {sorted(wanted)}")

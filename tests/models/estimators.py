@@ -3,8 +3,8 @@
 
     estimators.py FOLDER [NAME…]
 
-FOLDER/NAME.onnx is the model; FOLDER/NAME.npz has its argument x and the results that
-scikit-learn gives: label and probabilities, or value. Runs in the environment of
+FOLDER/NAME.onnx is the model. FOLDER/NAME.npz has its argument x and scikit-learn's
+results: label and probabilities, or value. Run it in the environment of
 tests/requirements-models.txt.
 """
 import pathlib
@@ -56,12 +56,12 @@ OTHERS = {
     "one_hot": lambda: preprocessing.OneHotEncoder(sparse_output=False,
                                                    handle_unknown="ignore"),
 }
-# Two classes, whose labels are texts: in ONNX another form of the same estimators.
+# Estimators with two classes whose labels are texts: ONNX has another form for these.
 BINARY = ["logistic", "forest_classifier", "boosting_classifier"]
 
 
 def data(name):
-    """(all rows, all targets)."""
+    """Returns (all rows, all targets)."""
     if name in REGRESSORS:
         x, y = datasets.load_diabetes(return_X_y=True)
         return x.astype("f4"), y.astype("f4")
@@ -95,7 +95,7 @@ def answers(model, x):
 
 
 def options(name, model):
-    """Two keep the dicts of probabilities that ONNX makes unless it is told otherwise."""
+    """Two models keep the dicts of probabilities that the ONNX export makes by default."""
     plain = name in ("logistic", "forest_classifier") or name == "linear_svc"
     return {"zipmap": False} if is_classifier(model) and not plain else None
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of JAX, exported: names() and write(name, folder) -> (arguments, results),
-each a list of trees; spelled(name) -> the names that they have."""
+"""Exported JAX functions: names(); write(name, folder) -> (arguments, results), each a
+list of trees; spelled(name) -> the names of arguments and dims."""
 import inspect
 
 import jax
@@ -63,7 +63,7 @@ FUNCTIONS = {  # the function, what it is called with, the types it is exported 
 }
 
 
-# IREE's compiler wants sizes of symbolic dims.
+# IREE's compiler needs sizes for symbolic dims.
 BATCHES = {"jax_blur": ["1,3"], "jax_scale": ["5,8"], "jax_nearest": ["1,7,16"]}
 
 
@@ -79,7 +79,7 @@ def types_of(name):
 
 
 def dims(tree):
-    """The names of dims, None where one has a size."""
+    """The names of dims; None for a dim with a fixed size."""
     if isinstance(tree, dict):
         return {key: dims(each) for key, each in tree.items()}
     if isinstance(tree, list):
@@ -88,8 +88,8 @@ def dims(tree):
 
 
 def spelled(name):
-    """The names of the arguments, and of their dims. Those of results are keys of dicts,
-    which are compared with the numbers."""
+    """The names of the arguments and of their dims. The names of results are keys of
+    dicts, which are compared together with the numbers."""
     return (list(inspect.signature(FUNCTIONS[name][0]).parameters),
             [dims(each) for each in types_of(name)])
 

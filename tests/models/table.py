@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of frameworks and packages: compiled, called over HTTP, compared with these.
+"""Models of frameworks and packages: compiled, called over HTTP, and compared with the
+framework.
 
     table.py PROGRAMS FOLDER [--wheels=FOLDER] [NAME…]
 
-PROGRAMS is the folder of farcall and farcalld; this Python has what
-tests/requirements-models.txt lists, or, for networks alone, tests/requirements-onnx.txt.
-Prints a row for each model: how far the results are from the framework's (apart.py),
-whether names of arguments, results and dims are kept, the seconds of compiling, and the
-shortest call by farcall and by onnxruntime, with one thread and with two. Exits 1 unless
-at least four in five answer as the framework does, all
-estimators and exports with symbolic dims among them, the doctor refused the others, and
-names are kept.
+PROGRAMS is the folder of farcall and farcalld. This Python needs
+tests/requirements-models.txt or, for networks alone, tests/requirements-onnx.txt.
+Prints a row for each model: the difference of its results from the framework's
+(apart.py), whether names of arguments, results and dims are kept, the seconds of
+compiling, and the shortest call by farcall and by onnxruntime, with one thread and with
+two. Exits with 1 unless at least four in five models answer as the framework does,
+including all estimators and exports with symbolic dims, the doctor refused the others,
+and names are kept.
 """
 import argparse
 import importlib
@@ -33,7 +34,7 @@ from apart import Apart, Other
 
 HERE = pathlib.Path(sys.executable).parent
 NAME = re.compile(r"[A-Za-z_]")  # of a dim: PaddleOCR's "?" is the lack of one
-# farcalld takes options from its environment; those of the tests are none.
+# farcalld reads options from its environment, but must not get the tests' variables.
 PLAIN = {name: value for name, value in os.environ.items()
          if not name.startswith("FARCALL_")}
 CALLS, SECONDS = 20, 3.0  # of one timing: whichever ends first
@@ -59,7 +60,7 @@ def names():
 
 
 def plain(tree):
-    """As JSON has it."""
+    """The tree as JSON has it."""
     if isinstance(tree, dict):
         return {key: plain(value) for key, value in tree.items()}
     if isinstance(tree, (list, tuple)):
@@ -109,8 +110,8 @@ class Model:
         return {each.name: value for each, value in zip(inputs, self.arguments)}
 
     def names(self):
-        """Of arguments, of their dims, and of results, if these have any. A size takes the
-        place of a name."""
+        """The names of arguments, of their dims, and of results, if these have any. For
+        a dim with a fixed size, the size replaces the name."""
         if self.spelled:
             return self.spelled
         inputs, outputs = self.session(2).get_inputs(), self.session(2).get_outputs()
@@ -121,7 +122,7 @@ class Model:
 
 
 def dims_in(type_):
-    """The names of dims of a type, which may be a tree."""
+    """The names of dims in a type, which may be a tree."""
     if "fields" in type_:
         return {each["name"]: dims_in(each["type"]) for each in type_["fields"]}
     if "items" in type_:
@@ -130,7 +131,7 @@ def dims_in(type_):
 
 
 def names_in(signature):
-    """The same of what was compiled."""
+    """The names in the signature of the compiled module."""
     arguments = signature["arguments"]
     return ([each.get("name") for each in arguments],
             [dims_in(each["type"]) for each in arguments],
@@ -162,7 +163,7 @@ class Server:
             return json.load(answer)
 
     def call(self, function, body):
-        """(results, milliseconds that the module had the call)."""
+        """Returns (results, milliseconds that the call was in the module)."""
         asked = urllib.request.Request(f"{self.url}/api/v1/functions/{function}", body,
                                        {"Content-Type": "application/json"})
         with urllib.request.urlopen(asked, timeout=300) as answer:
@@ -172,9 +173,9 @@ class Server:
 
 
 def race(calls):
-    """The shortest of each one's calls, which take turns, after one that warms up. The
-    threads of onnxruntime go on looking for work when a call has ended: the pause is for
-    them to stop."""
+    """The shortest time of each call. The calls take turns, and the first one of each
+    is a warm-up. The pause lets onnxruntime's threads stop, which go on looking for
+    work after a call."""
     best = {name: float("inf") for name in calls}
     until = time.monotonic() + SECONDS * len(calls)
     for turn in range(CALLS + 1):
@@ -194,7 +195,8 @@ def timed(function):
 
 
 def ask(server, model, row, apart):
-    """Calls the module and compares. What makes the same call again, and is its time."""
+    """Calls the module and compares the results. Returns a function that makes the call
+    again, and the call's time."""
     (module,) = server.get("/api/v1/modules")["modules"]
     function = f"{module['name']}/{module['functions'][0]}"
     signature = server.get(f"/api/v1/functions/{function}")
@@ -207,7 +209,7 @@ def ask(server, model, row, apart):
 
 
 def serve(programs, model, row):
-    """Compares what servers of one thread and of two answer, and times both and
+    """Compares the answers of servers with one thread and with two, and times both and
     onnxruntime in one race."""
     servers, calls, apart = [], {}, Apart()
     try:
@@ -230,7 +232,7 @@ def serve(programs, model, row):
 
 
 def examine(programs, model, row):
-    """Has the doctor look at it, compiles and serves it: what is found is in `row`."""
+    """Runs the doctor on the model, compiles and serves it. The findings go into `row`."""
     done = subprocess.run(
         [programs / "farcall", "doctor", "--json", "--tools", HERE, model.source],
         capture_output=True, text=True, timeout=300)
@@ -284,7 +286,7 @@ def print_row(cells):
 
 
 def count(rows, what, among):
-    """Says how many of some rows answer. True if all do."""
+    """Prints how many of some rows answer right. True if all do."""
     chosen = [row for row in rows if row["name"] in among]
     good = sum(row["wrong"] is None for row in chosen)
     if chosen:
@@ -293,7 +295,7 @@ def count(rows, what, among):
 
 
 def conclude(rows):
-    """Prints what the rows say together. True if that is what is wanted."""
+    """Prints a summary of the rows. True if it is as required."""
     answer = [row for row in rows if row["wrong"] is None]
     refused = sum(not row["fit"] for row in rows)
     failed = len(rows) - len(answer) - refused
@@ -319,7 +321,7 @@ def load():
 
 
 def given():
-    """What the command line says."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("programs", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes a notebook in its folder. Every cell must print what the file has as its
-output; `--write` writes that instead.
+"""Executes a notebook in its folder. Every cell must print the output that is in the
+file; `--write` writes the new output into the file instead.
 
     execute.py NOTEBOOK [--write]
 """
@@ -12,7 +12,7 @@ import nbformat
 
 
 def texts(cell):
-    """What a reader of the cell sees."""
+    """The texts that a reader of the cell sees."""
     found = []
     for output in cell.get("outputs", []):
         assert output.output_type in ("stream", "execute_result"), output

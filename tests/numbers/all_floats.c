@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_floats [STEP]: prints and reads all 2^32 f32 (or each STEP-th) through the
-// loops that serve arrays, and 10^7 random f64, on two threads. Bits must come
-// back; NaNs must print as such. strtof and strtod read each 256th f32 and every
-// f64 as well. The quick way to the shortest digits must give those of
-// Schubfach, and a row must have the text that its elements have alone. Says how
-// many it saw.
+// all_floats [STEP]: prints and reads all 2^32 f32 (or each STEP-th) with the functions
+// that serve arrays, and 10^7 random f64, on two threads. The bits must come back; NaNs
+// must print as NaN. strtof and strtod also read each 256th f32 and every f64. The fast
+// way to the shortest digits must give those of Schubfach, and a row must have the
+// texts of its elements. Prints how many values it saw.
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,7 +43,7 @@ static bool same_double(double a, double b) {
   return x == y;
 }
 
-// Is a row what its elements are alone, with commas between?
+// True if a row has the texts of its elements, with commas between them.
 static bool is_joined(const float *values, size_t count, const char *row,
                       const char *end) {
   for (size_t i = 0; i < count; i++) {
@@ -58,7 +57,7 @@ static bool is_joined(const float *values, size_t count, const char *row,
   return row == end;
 }
 
-// Prints `count` finite values as one row and reads the row.
+// Prints `count` finite values as one row, and reads the row back.
 static void check_floats(const float *values, size_t count) {
   char text[(BATCH + 1) * FC_NUMBER_CHARS_MAX];
   float back[BATCH];
@@ -101,8 +100,7 @@ static bool same_decimal(fc_shortest_t a, fc_shortest_t b) {
   return a.digits == b.digits && a.exponent == b.exponent;
 }
 
-// Compares the digits of a positive value with those of the quick way, where
-// there is one.
+// Compares the digits of a positive value with those of the fast way, if that has any.
 static void check_digits(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads lines "dtype literal" and prints, for each, the element's bytes in hex
-// or the code of the error; of "dtype #bits" the text of the element that has these bits,
-// in hex. integers.py and narrow.py send the lines and know the answers.
+// Reads lines "dtype literal" and prints for each the element's bytes in hex, or the
+// error code. For "dtype #bits" it prints the text of the element with these bits, in
+// hex. integers.py and narrow.py send the lines and know the answers.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,12 +20,13 @@ TYPES += [("index", -(1 << 63), (1 << 63) - 1, 8)]
 
 ERRORS = "type_mismatch", "out_of_range"
 
-# Beyond this a value is out of every range, or no integer.
+# With a larger exponent a value is out of every range, or is no integer.
 EXPONENT_MAX = 60
 
 
 def integer(literal):
-    """The value; None for a fraction; something enormous if it is too large."""
+    """The value. None: it is a fraction. A value that is too large becomes an enormous
+    one."""
     sign, digits, exponent = Decimal(literal).as_tuple()
     text = "".join(map(str, digits)).lstrip("0")
     stripped = text.rstrip("0")
@@ -48,13 +49,13 @@ def expected(name, low, high, size, literal):
 
 
 def forms(value, rng):
-    """Literals that are `value`, and some that are nearly."""
+    """Literals of `value`, and some of nearly that value."""
     sign, digits = "-" if value < 0 else "", str(abs(value))
     yield sign + digits
     yield sign + digits + "." + "0" * rng.randint(1, 30)
     yield sign + digits + "." + "0" * rng.randint(0, 30) + "1"
     yield sign + digits + rng.choice(["e0", "E+0", "e-0", ".0e0"])
-    # The point at another place, and an exponent that puts it back.
+    # The point is moved, and an exponent moves it back.
     for shift in rng.sample(range(-45, 46), 4):
         padded = "0" * max(shift + 1 - len(digits), 0) + digits
         if shift <= 0:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narrow.py PROGRAM: every float of up to 8 bits, printed and read.
+"""narrow.py PROGRAM: every float of up to 8 bits is printed and read.
 
-The oracle is ml_dtypes: what number an element is, and which element a number becomes.
+The oracle is ml_dtypes: which number an element is, and which element a number becomes.
 """
 import json
 import math
@@ -29,11 +29,11 @@ def value_of(dtype, bits):
 
 
 def expected(dtype, number):
-    """The bits in hex of what `number` becomes, or the error."""
+    """The bits in hex of the element that `number` becomes, or the error."""
     element = np.float64(number).astype(dtype)
     if not math.isfinite(float(element)):
         return "out_of_range"
-    # A type that has nothing else saturates there; here such numbers are not read.
+    # In ml_dtypes a type without infinities saturates. We refuse such numbers.
     greatest = float(ml_dtypes.finfo(dtype).max)
     below = value_of(dtype, bits_of(np.float64(greatest).astype(dtype)) - 1)
     saturates = ml_dtypes.finfo(dtype).bits < 8
@@ -43,7 +43,7 @@ def expected(dtype, number):
 
 
 def literals(dtype, rng):
-    """Numbers that f64 has exactly: all elements, all middles, and some of others."""
+    """Numbers that f64 holds exactly: all elements, all middles, and some others."""
     finite = sorted({value for value in (value_of(dtype, b) for b in range(256))
                      if math.isfinite(value)})
     middles = [(a + b) / 2 for a, b in zip(finite, finite[1:])]
@@ -60,7 +60,7 @@ def main():
         dtype = getattr(ml_dtypes, dtype)
         width = int(name[1])
         for bits in range(256):
-            # Above the width, a module leaves anything.
+            # Above an element's width, a module may leave anything.
             want = value_of(dtype, bits & (1 << width) - 1)
             lines.append(f"{name} #{bits:x}")
             checks.append(("prints", want))
@@ -86,7 +86,8 @@ def main():
 
 
 def near(line, value, want):
-    """The shortest text that reads back may be another number of the same element."""
+    """True if both are the same element: the shortest text may be another number than
+    the element."""
     dtype = getattr(ml_dtypes, TYPES[line.split()[0]])
     return float(np.float64(value).astype(dtype)) == want
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has a digit read, and powers of a matrix made in a loop, by the client that
-openapi-python-client made in ./generated."""
+"""Has a digit recognized, and computes powers of a matrix in a loop, with the client
+that openapi-python-client made in ./generated."""
 import json
 import os
 import sys
@@ -36,7 +36,7 @@ fibonacci.repeat.feed["0"] = 2
 refused = matmul_matmul_iterate.sync(client=client, body=fibonacci)
 assert isinstance(refused, models.Problem) and refused.code == "out_of_range", refused
 
-# A product stays in a session, where the next call finds it.
+# A product is kept in a session, where the next call uses it.
 session = make_session.sync("matmul", client=client, body=models.NewSession(ttl_ms=60000))
 assert isinstance(session, models.Session) and session.step == 0, session
 options = models.Options(keep=models.OptionsKeep.from_dict({"0": "y"}))

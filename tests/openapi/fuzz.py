@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Schemathesis so that it reads the schemas of answers as they are: version 4.32
-turns prefixItems into the form of JSON Schema 7, and then calls that wrong."""
+"""Runs Schemathesis with a change, so that it reads the schemas of answers as they are:
+version 4.32 converts prefixItems to the form of JSON Schema 7, and then reports that
+as wrong."""
 import functools
 
 import schemathesis.specs.openapi.adapter.responses as responses

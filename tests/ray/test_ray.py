@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/ray: what a replica answers to HTTP, without Ray; and on a cluster of two nodes
-of this machine: the page, both nodes' replicas, and a node that is killed while calls are
-made and verified."""
+"""examples/ray: a replica's answers over HTTP, without Ray. And a cluster of two nodes
+on this machine: the commands of the page, the replicas of both nodes, and a node
+that is killed while calls are made and verified."""
 import asyncio
 import doctest
 import inspect
@@ -44,8 +44,8 @@ SIDECAR = {"farcall": 1, "abi": "mlir-memref", "functions": [
 
 @pytest.fixture(scope="module")
 def replica(tmp_path_factory):
-    """Of a module that divides, makes a complex number of two, and has a function that
-    cannot be called."""
+    """A replica of a module that divides, makes a complex number of two numbers, and
+    has a function that cannot be called."""
     folder = tmp_path_factory.mktemp("module")
     (folder / "numbers.c").write_text(SOURCE)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "numbers.so",
@@ -149,7 +149,7 @@ def test_the_page(cluster, monkeypatch):
 
 
 class Caller(threading.Thread):
-    """Calls until it is told to stop; each answer is verified."""
+    """Makes calls until it is told to stop; each answer is verified."""
 
     def __init__(self, function, seed):
         super().__init__()
@@ -174,7 +174,7 @@ def test_a_node_is_killed(cluster, capfd):
                                   max_replicas_per_node=1)
 
     def nodes():
-        """Where the replicas are that answer."""
+        """The nodes whose replicas answer."""
         asked = [functions.handle.where.remote() for _ in range(20)]
         found = set()
         for each in asked:
@@ -194,7 +194,7 @@ def test_a_node_is_killed(cluster, capfd):
         before = [each.good for each in callers]
         until(lambda: all(each.good > old + 50 for each, old in zip(callers, before)))
         assert until(lambda: (got := nodes()) == both - {second.node_id} and got)
-        # A node that comes gets the replica that is missing.
+        # A new node gets the replica that is missing.
         cluster.add_node(num_cpus=4, object_store_memory=10**8)
         until(lambda: len(nodes()) == 2)
     finally:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every command of README.md and docs/index.md and compares what it prints.
+"""Runs every command of README.md and docs/index.md, and compares its output.
 
-tests/e2e/console.py says what a console block is. `scripts/run` is started for
-real, on a port of its own, and ended as Ctrl-C would; other commands run while it
-serves.
+tests/e2e/console.py defines console blocks. `scripts/run` is really started, on a port
+of its own, and ended as by Ctrl-C; the other commands run while it serves.
 """
 import contextlib
 import json
@@ -26,7 +25,7 @@ SERVER = "scripts/run"  # the first command; the fixture runs it
 
 
 def other_code_blocks():
-    """Info strings of code blocks that this test would not look into."""
+    """The kinds of code blocks that this test would not read."""
     texts = [(ROOT / page).read_text() for page in PAGES]
     return [info for text in texts for info in re.findall(r"^```(.*)$", text, re.M)[::2]
             if info in ("", "sh", "bash", "shell")]
@@ -34,10 +33,10 @@ def other_code_blocks():
 
 @contextlib.contextmanager
 def running(log, *words):
-    """scripts/run as a reader starts it; yields its URL."""
+    """Starts scripts/run as a reader would. Yields its URL."""
     with open(log, "wb") as sink:
-        # A shell starts with Ctrl-C's signal enabled in a terminal; pytest may
-        # itself run where it is ignored.
+        # In a terminal, a shell starts programs with SIGINT enabled. pytest itself may
+        # run with SIGINT ignored.
         run = subprocess.Popen(
             [SERVER, *words, "--listen", "127.0.0.1:0"], cwd=ROOT,
             env=user_environment(), stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True,

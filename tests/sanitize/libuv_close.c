@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread sanitizer follows descriptors by the functions that open and close them.
-// libuv closes by the system call itself, which the sanitizer does not see: the next owner
-// of the number, on another thread, then seems to race with the one before. Here libuv's
-// call becomes close(). Part of farcalld in preset tsan alone.
+// The thread sanitizer tracks descriptors by the functions that open and close them.
+// libuv closes them by a direct system call, which the sanitizer does not see. So the
+// next user of the number, on another thread, seems to race with the previous one. Here
+// libuv's call is replaced by close(). Part of farcalld only in preset tsan.
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -16,14 +16,14 @@ static call_t *c_library(void) {
   static call_t *_Atomic found;
   call_t *call = atomic_load(&found);
   if (!call) {
-    // A function is no object in C: the pointer is copied as POSIX shows.
+    // In C a function pointer is not an object pointer, so it is copied as POSIX shows.
     *(void **)&call = dlsym(RTLD_NEXT, "syscall");
     atomic_store(&found, call);
   }
   return call;
 }
 
-// Reads six words also where the caller gave fewer, as the C library does.
+// Always reads six words, as the C library does, even if the caller gave fewer.
 __attribute__((visibility("default"))) long syscall(long number, ...) {
   long words[6];
   va_list list;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads signatures for sip.py and v1.py, a line each: the form, a tab, the text in hex.
-// For each it writes a line, "no", or "yes", the text that it writes itself and the
-// canonical JSON, both in hex. One process reads them all.
+// Reads signatures for sip.py and v1.py, one in each line: the form, a tab, the text in
+// hex. For each it writes a line: "no", or "yes", the text that it writes for the
+// signature and the canonical JSON, both in hex. One process reads them all.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

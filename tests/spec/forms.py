@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sip.py and v1.py share: texts at random and damaged ones, given to `forms`, and
-its answers compared with those of a reader that knows the specification alone."""
+"""Shared by sip.py and v1.py: random texts and damaged ones are given to `forms`, and
+its answers are compared with those of a reader that was written from the
+specification."""
 import collections
 import json
 import random
@@ -8,7 +9,7 @@ import subprocess
 
 
 def damage(text, chance, pieces):
-    """The text with one to three small changes."""
+    """Makes one to three small changes to the text."""
     text = bytearray(text)
     for _ in range(chance.randint(1, 3)):
         at = chance.randrange(len(text) + 1)
@@ -42,8 +43,9 @@ def answers(program, form, texts):
 
 
 def compare(program, form, count, make, spoil, read, tree_of):
-    """`make(chance)` is a text, `spoil(text, chance)` a damaged one; `read(text)` is its canonical text and its tree, or None
-    for one that breaks a rule; `tree_of(signature)` is the tree of canonical JSON."""
+    """`make(chance)` makes a text, `spoil(text, chance)` damages it. `read(text)` is
+    its canonical text and its tree, or None if it breaks a rule.
+    `tree_of(signature)` is the tree of canonical JSON."""
     chance = random.Random(count)
     texts = [make(chance) for _ in range(count)]
     texts += [spoil(text, chance) for text in texts]

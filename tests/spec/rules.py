@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every rule in rules.md names tests, and every test it names is there: a function of a
-test file, or a row of a table, which begins with its name. The tests that are to come
-are counted; their number may only fall."""
+"""Every rule in rules.md names tests, and each named test must exist: as a function of
+a test file, or as a table row whose name begins so. Tests that are still missing are
+counted; their number may only fall."""
 import collections
 import pathlib
 import re

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIP signatures, read and written from the grammar of the specification and the rules
-that docs/abi.md adds to it, without a look at core/abi:
-  sig := I(value?) R(value?)   value := '_'n | 'S'(('k'i value)*) | 'D'(('K'(name) value)*)
-A tree is a raw index, a list (None in its gaps), or a dict."""
+"""Reads and writes SIP signatures by the grammar of the specification and the rules
+that docs/abi.md adds, without using core/abi:
+  sig := I(value?) R(value?)   value := '_'n | 'S'(('k'i value)*) | 'D'(('K'(name)
+  value)*)
+A tree is a raw index, a list (with None for gaps), or a dict."""
 import sys
 
 from forms import compare, damage
@@ -171,7 +172,7 @@ NAMES = ["", "a", "b", "a!1", "0", "input_ids", "é", "x" * 9, "x" * 10, "-1", "
 
 
 def number(chance, value):
-    """A number of the grammar: leading zeros are digits, too."""
+    """A number of the grammar; it may have leading zeros."""
     return b"0" * (chance.random() < 0.1) + b"%d" % value
 
 
@@ -192,7 +193,8 @@ def make_value(chance, raw, depth):
 
 
 def make(chance):
-    """Raw inputs are used once in any order, so their places are shuffled behind."""
+    """Each raw input is used once, in any order, so their indices are shuffled
+    afterwards."""
     while True:
         used = []
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""V1 metadata, read and written from the specification's list of type records and the
-rules that docs/abi.md adds to it, without a look at core/abi. A tree is what JSON's
-reader makes of a text, with types that have no name left away."""
+"""Reads and writes V1 metadata by the specification's list of type records and the
+rules that docs/abi.md adds, without using core/abi. A tree is the parsed JSON,
+without types that have no name."""
 import copy
 import json
 import re
@@ -25,7 +25,7 @@ def need(good):
 
 
 class Record:
-    """Writes records; `depth` counts the records around, `keys` must be text."""
+    """Writes records. `depth` is the number of records around one; `keys` must be text."""
 
     def __init__(self, argument):
         self.argument = argument
@@ -126,7 +126,7 @@ def read(text):
 
 
 def record_of(kind):
-    """The record of a type of canonical JSON."""
+    """The record for a type of canonical JSON."""
     name, shape = kind["kind"], kind.get("shape", [])
     dims = [None] if shape is None else [len(shape), *shape]
     if name == "scalar":
@@ -208,7 +208,7 @@ VALUES = [None, True, -1, 0, 1, 33, 1.0, 1.5, 1e300, "a", "i32", "f", "i", "int3
 
 
 def spoil(text, chance):
-    """Bytes are changed, or a record: the text stays JSON then, mostly."""
+    """Changes bytes, or changes a record so that the text usually stays JSON."""
     if chance.random() < 0.3:
         return damage(text, chance, PIECES)
     document = json.loads(text)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes memory, threads and processor time, and says how much it was given.
+// Takes memory, threads and processor time, and returns how much it got.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ int64_t _mlir_ciface_threads(int64_t count);
 int64_t _mlir_ciface_share(int64_t ms);
 int64_t _mlir_ciface_leave(int64_t zero);
 
-// How many of so many MiB could be allocated, and written to.
+// Returns how many of `mib` MiB could be allocated and written.
 int64_t _mlir_ciface_take(int64_t mib) {
   for (int64_t i = 0; i < mib; i++) {
     volatile char *bytes = malloc(1 << 20);
@@ -29,7 +29,7 @@ static void *nap(void *context) {
   return context;
 }
 
-// How many of at most 100 threads could be made that run at once.
+// Returns how many threads, of at most 100, could be made that run at once.
 int64_t _mlir_ciface_threads(int64_t count) {
   pthread_t threads[100];
   int64_t made = 0;
@@ -47,7 +47,8 @@ static double read_ms(clockid_t clock) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-// How many percent of a processor it had while it wanted one for so long.
+// Returns how many percent of a processor it got while it was busy for `ms`
+// milliseconds.
 int64_t _mlir_ciface_share(int64_t ms) {
   const double began = read_ms(CLOCK_MONOTONIC);
   const double taken = read_ms(CLOCK_THREAD_CPUTIME_ID);
@@ -56,7 +57,7 @@ int64_t _mlir_ciface_share(int64_t ms) {
                    (double)ms);
 }
 
-// Goes to the group of the server. 0, or why it cannot.
+// Moves itself into the server's control group. 0, or the error.
 int64_t _mlir_ciface_leave(int64_t zero) {
   const int file =
       open("/sys/fs/cgroup/farcalld/server/cgroup.procs", O_WRONLY);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that reach for what is not theirs. A KIND is a function i32 -> i32 that
-// tries one thing, mostly with the process `a`. Its result is 0 if the module got
-// what it reached for, else the error of the system call that refused, or NOTHING
-// if no call refused and nothing was found.
+// Modules that reach for what is not theirs. A KIND is a function i32 -> i32 that makes
+// one attempt, usually at the process `a`. Its result is 0 if the attempt succeeded,
+// otherwise the error of the system call that refused, or NOTHING if no call refused
+// but nothing was found.
 //
-// -DEARLY=kind: a constructor tries, and `early` says what came of it.
-// -DTHREAD=kind: a thread tries that a constructor began, when `threaded` is called.
-// -DEARLY_ALL: a constructor tries every kind of the object with the server, and
-// `early_of` says what came of one, by the hash of its name.
+// -DEARLY=kind: a constructor makes the attempt, and `early` returns its result.
+// -DTHREAD=kind: a thread that a constructor started makes the attempt when `threaded`
+// is called.
+// -DEARLY_ALL: a constructor makes every attempt of the object at the server, and
+// `early_of` returns the result of one, by the hash of its name.
 #ifndef FARCALL_TESTS_MODULES_ESCAPE_ESCAPE_H_
 #define FARCALL_TESTS_MODULES_ESCAPE_ESCAPE_H_
 
@@ -25,7 +26,7 @@
 
 #define NOTHING (-1)
 
-// Where tests/e2e/escape_stage.py puts what is not the module's.
+// The folder of tests/e2e/escape_stage.py for files that are not the module's.
 #define PLACE "/mnt/"
 #define MODULES PLACE "modules/"
 #define SECRET PLACE "secret"
@@ -61,7 +62,7 @@ static int32_t is_secret(const char *text, ssize_t size) {
                                                       : NOTHING;
 }
 
-// Reads a file, and closes it.
+// Reads a file and closes it. 0: it contains the secret.
 static int32_t reads(int fd) {
   char text[4096];
   if (fd < 0) return errno;
@@ -71,7 +72,7 @@ static int32_t reads(int fd) {
 }
 static int32_t opens(const char *path) { return reads(open(path, O_RDONLY)); }
 
-// Keeps nothing of what it got.
+// Closes the descriptor, which is not needed further. 0: there was one.
 static int32_t gets(int fd) {
   if (fd < 0) return errno;
   close(fd);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for files that are not the module's: to read them, to change them, to
-// make new ones.
+// Attempts at files that are not the module's: reading, changing and creating them.
 #define _FILE_OFFSET_BITS 64
 #include <dirent.h>
 #include <linux/openat2.h>

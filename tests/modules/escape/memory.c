@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for new machine code, for memory shared by a name, and for more than its
+// Attempts at new machine code, at shared memory with a name, and at more than a fair
 // share.
 #include <dlfcn.h>
 #include <mqueue.h>
@@ -17,7 +17,7 @@
 
 #include "escape.h"
 
-// A function that returns 7.
+// The machine code of a function that returns 7.
 #if defined(__x86_64__)
 static const uint8_t kCode[] = {0xb8, 7, 0, 0, 0, 0xc3};
 #elif defined(__aarch64__)
@@ -85,7 +85,7 @@ KIND(load_library) { return loads("libresolv.so.2"); }
 KIND(load_other_module) { return loads(PLACE "other.so"); }
 
 // ---------------------------------------------------------------------------
-// Memory by a name
+// Memory with a name
 
 KIND(shared_memory_new) {
   return gets(shm_open("/farcall-escaped", O_CREAT | O_RDWR, 0600));
@@ -118,7 +118,7 @@ KIND(named_queue_new) {
 }
 
 // ---------------------------------------------------------------------------
-// More than its share, within bounds
+// More than a fair share, within limits
 
 KIND(many_timers) {
   int32_t error = 0;

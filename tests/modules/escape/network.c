@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for the network, and for sockets of this machine.
+// Attempts at the network, and at sockets of this machine.
 #include <arpa/inet.h>
 #include <linux/if_alg.h>
 #include <linux/io_uring.h>
@@ -18,7 +18,7 @@
 #define AF_VSOCK 40
 #endif
 
-// The neighbour notes who connects, and what comes without a connection.
+// The neighbour notes who connects, and bytes that come without a connection.
 static int32_t connects(int fd, const void *address, socklen_t size) {
   if (fd < 0) return errno;
   int32_t result = error_of(connect(fd, address, size));
@@ -90,7 +90,8 @@ KIND(ring) {
   struct io_uring_params parameters = {0};
   return gets((int)syscall(SYS_io_uring_setup, 1, &parameters));
 }
-// A pair of sockets reaches nobody else, unless one of them may be connected anew.
+// A pair of sockets reaches no other process, unless one of them may be connected
+// again.
 KIND(pair_reconnected) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends)) return errno;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for another process `a`: a neighbour, the server, a worker of another
+// Attempts at another process `a`: a neighbour, the server, or a worker of another
 // module.
 #include <linux/kcmp.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 static int open_of(int pid, const char *name, int flags) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-  // O_NONBLOCK: a pipe would wait for somebody who writes to it.
+  // O_NONBLOCK: otherwise a pipe would wait for a writer.
   return open(path, flags | O_NONBLOCK);
 }
 
@@ -50,7 +50,8 @@ KIND(open_memory) { return gets(open_of(a, "mem", O_RDWR)); }
 KIND(addresses) { return gets(open_of(a, "maps", O_RDONLY)); }
 KIND(environment_of) { return reads(open_of(a, "environ", O_RDONLY)); }
 KIND(file_of) { return reads(open_of(a, "fd/50", O_RDONLY)); }
-// How many files of a process could be opened is not told: one is too many.
+// The result does not say how many files of the process could be opened: one is too
+// many.
 KIND(any_file_of) {
   int32_t error = NOTHING;
   for (int i = 0; i < 256; i++) {
@@ -90,7 +91,7 @@ KIND(move_memory) {
   return error_of(syscall(SYS_move_pages, a, 0, NULL, NULL, NULL, 0));
 }
 
-// SIGURG does nothing to a process that does not wait for it.
+// SIGURG has no effect on a process that does not wait for it.
 KIND(signal_one) { return error_of(kill(a, SIGURG)); }
 KIND(signal_all) { return error_of(kill(-1, SIGURG)); }
 KIND(signal_group) { return error_of(kill(-getpgid(a), SIGURG)); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for other programs, processes and powers.
+// Attempts at other programs, processes and privileges.
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -30,7 +30,7 @@
 static char *const kShell[] = {"sh", "-c", "exit 42", NULL};
 static char *const kNoVariables[] = {NULL};
 
-// A program takes the place of the worker: the call ends with its exit status.
+// A program replaces the worker: the call ends with its exit status.
 KIND(run_program) { return error_of(execve("/bin/sh", kShell, kNoVariables)); }
 KIND(run_program_at) {
   return error_of(
@@ -154,7 +154,7 @@ KIND(find_key) {
   return is_secret(text, syscall(SYS_keyctl, KEYCTL_READ, key, text, 64));
 }
 KIND(request_key) {
-  // ENOKEY: it was looked for.
+  // ENOKEY means that the key was searched for.
   int32_t error =
       error_of(syscall(SYS_request_key, "user", "escaped", NULL, 0));
   return error == ENOKEY ? 0 : error;
@@ -202,7 +202,7 @@ KIND(ioctl_terminal) {  // ENOTTY: the call was made
 }
 
 #ifdef __x86_64__
-// The calls of 32-bit programs have other numbers: 2 is fork there.
+// The calls of 32-bit programs have other numbers: there 2 is fork.
 KIND(call_as_32_bit) {
   int result;
   __asm__ volatile("int $0x80"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks for what others left where the module may look: bodies of other calls, the
-// server's key and its variables.
+// Searches the memory and files that the module can read for what others left there:
+// bodies of other calls, the server's key and its variables.
 #include <sys/mman.h>
 
 #include "escape.h"
 
 extern char **environ;
 
-// What is looked for is nowhere in this object as it is: each byte is one more here.
+// These texts must not be in this object itself, so each byte is one higher here.
 static const char kBody[] = "382939293956:156345";       // 2718281828459045234
 static const char kKey[] = "QSJWBUF!LFZ";                // PRIVATE KEY
 static const char kVariable[] = "tfdsfu!pg!uif!tfswfs";  // secret of the server
@@ -26,8 +26,8 @@ static int has(const char *begin, const char *end, const char *hidden) {
   return 0;
 }
 
-// Pages of shared memory that nobody has touched are left alone: reading one would
-// take it. What lies across two pages is found by the one before.
+// Pages of shared memory that nobody has touched are skipped: reading one would
+// allocate it. A text that crosses a page boundary is found with its first page.
 #define PAGE 4096ul
 #define PAGES 4096ul
 static int find_in(const char *begin, size_t size, int is_shared,
@@ -55,7 +55,7 @@ static int32_t find_in_memory(const char *hidden) {
   while (result && fgets(line, sizeof line, maps)) {
     if (sscanf(line, "%lx-%lx %7s", &begin, &end, mode) != 3) continue;
     if (mode[0] != 'r' || mode[1] != 'w') continue;
-    // What the address sanitizer notes takes terabytes of addresses.
+    // The address sanitizer's notes occupy terabytes of addresses.
     if (mode[3] != 's' && end - begin > 1ul << 30) continue;
     if (find_in((const char *)begin, end - begin, mode[3] == 's', hidden)) {
       result = 0;
@@ -64,7 +64,7 @@ static int32_t find_in_memory(const char *hidden) {
   fclose(maps);
   return result;
 }
-// Files without a name stay as long as a descriptor does.
+// Files without a name exist as long as they have a descriptor.
 static int32_t find_in_files(const char *hidden) {
   static char text[65536];
   int32_t result = NOTHING;

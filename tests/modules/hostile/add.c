@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one hostile module that behaves.
+// The only module here that works properly.
 #include <stdlib.h>
 
 #include "hostile.h"
@@ -14,7 +14,7 @@ typedef struct vector_t {
 
 EXPORT int64_t _mlir_ciface_add(int64_t a, int64_t b) { return a + b; }
 
-// The same, a millisecond or so later.
+// Returns the same about a millisecond later.
 EXPORT int64_t _mlir_ciface_add_late(int64_t a, int64_t b) {
   for (volatile int i = 0; i < 500000; i++) continue;
   return a + b;
@@ -28,8 +28,7 @@ EXPORT void _mlir_ciface_reverse(vector_t *out, const vector_t *x) {
   *out = (vector_t){data, data, 0, x->size, 1};
 }
 
-// As compiled code does, this takes the second vector to be as long as the
-// first.
+// Like compiled code, this assumes that the second vector is as long as the first.
 EXPORT void _mlir_ciface_sums(vector_t *out, const vector_t *x,
                               const vector_t *y) {
   int64_t *data = malloc((size_t)x->size * sizeof *data + 1);

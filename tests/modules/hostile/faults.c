@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ends in a signal: faults of the processor, aborts, signals sent to oneself.
+// Ends by a signal: faults of the processor, aborts, signals that it sends to itself.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ KIND(breakpoint) {
   raise(SIGTRAP);
   return 1;
 }
-// Reads a page of a mapping that its file does not fill.
+// Reads a page of a mapping that is longer than its file.
 KIND(bus) {
   int file = memfd_create("short", 0);
   if (ftruncate(file, 4096)) return -1;
@@ -54,8 +54,8 @@ KIND(stack_overflow) {
   volatile char here[1] = {1};
   return deeper(here);
 }
-// Writes 64 TiB below the stack, where no layout of Linux or of a sanitizer maps memory.
-// The mappings lie up to 1 TiB below the stack: a step of 1 TiB can reach one of them.
+// Writes 64 TiB below the stack, where neither Linux nor a sanitizer maps memory.
+// Mappings lie up to 1 TiB below the stack, so a distance of 1 TiB might hit one.
 KIND(stack_at_once) {
   volatile char *here = __builtin_alloca((size_t)1 << 46);
   return here[0] = 1;

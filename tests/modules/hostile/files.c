@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for the files that the server hands to its process: bodies of calls, and
-// those that answers are written to.
+// Attacks the files that the server hands to its process: the bodies of calls, and the
+// files that answers are written to.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ typedef struct vector_t {
   int64_t offset, size, stride;
 } vector_t;
 
-// An answer of some megabytes: first, first + 1, …
+// Returns an answer of some megabytes: first, first + 1, …
 __attribute__((visibility("default"))) void _mlir_ciface_large(vector_t *out,
                                                                int32_t first) {
   static int32_t numbers[COUNT];
@@ -34,7 +34,7 @@ static bool is_socket(int fd) {
   return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// Fills every socket of the process with bytes, also the one through which the server
+// Fills every socket of the process with bytes, including the one by which the server
 // hands it files.
 KIND(inbox_flooded) {
   static char text[4096];
@@ -58,7 +58,7 @@ KIND(inbox_closed) {
   return 1;
 }
 
-// Takes a file that was on its way to somebody else; -1: there is none.
+// Steals a file that was on its way to the worker. -1: there is none.
 static int steal(int fd) {
   char text[64], control[64];
   struct iovec part = {text, sizeof text};
@@ -74,7 +74,7 @@ static int steal(int fd) {
   return file;
 }
 
-// Does all to a file that could make somebody else who reads it suffer.
+// Does everything to a file that might harm another reader of it.
 static void spoil(int file) {
   static char text[65536];
   memset(text, 'x', sizeof text);
@@ -87,8 +87,7 @@ static void spoil(int file) {
   for (int i = 0; i < 16; i++)
     (void)!pwrite(file, text, sizeof text, i * 65536);
 }
-// Does something to each file of an answer that the process has mapped, and to the
-// bytes there.
+// Calls `act` for each mapped file of an answer.
 static void each_answer(void (*act)(uint8_t *begin, size_t size)) {
   char line[256], access[5];
   FILE *maps = fopen("/proc/self/maps", "r");
@@ -127,7 +126,7 @@ KIND(files_spoiled) {
   return pthread_create(&thread, NULL, spoil_for_ever, NULL);
 }
 
-// Writes to each page, so that the file takes as much memory as it can.
+// Writes to each page, so that the file uses as much memory as possible.
 static void fill_answer(uint8_t *begin, size_t size) {
   for (size_t i = 0; i < size; i += 4096) ((volatile uint8_t *)begin)[i] |= 0;
 }
@@ -136,7 +135,7 @@ KIND(files_filled) {
   fill();
   return 0;
 }
-// Fills the file that its answer lies in, too.
+// Also fills the file in which its own answer lies.
 __attribute__((visibility("default"))) void _mlir_ciface_large_filled(
     vector_t *out, int32_t first) {
   _mlir_ciface_large(out, first);

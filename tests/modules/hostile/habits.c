@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes what belongs to the whole process, uses up memory, prints too much.
-// Later calls must not notice.
+// Changes settings of the whole process, uses up memory, or prints too much. Later
+// calls must not notice.
 #include <fenv.h>
 #include <locale.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ KIND(denormals) {
   __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0x07f79f00)));
   return 1;
 }
-// AArch64 has neither.
+// AArch64 has neither of these.
 KIND(x87_control) { return 1; }
 KIND(direction_flag) { return 1; }
 #endif
@@ -103,8 +103,7 @@ KIND(politeness) {
 }
 KIND(name) { return prctl(PR_SET_NAME, "\x1b[31mred\n"); }
 
-// Reserves all memory there is, touches one page of each block, and gives it
-// back.
+// Reserves all memory that it gets, touches one page of each block, and gives it back.
 KIND(reserve_all) {
   size_t size = (size_t)1 << 30;
   void **last = NULL;
@@ -121,8 +120,7 @@ KIND(reserve_all) {
   }
   return 1;
 }
-// Touches `a` MiB of memory, unless the process is refused them or is ended
-// before.
+// Touches `a` MiB of memory, unless memory is refused or the process is ended before.
 KIND(use_all) {
   size_t size = (size_t)16 << 20;
   for (size_t used = 0; used < (size_t)a << 20; used += size) {
@@ -132,7 +130,7 @@ KIND(use_all) {
   }
   return 1;
 }
-// As MLIR's lowering does, this does not check that there was memory.
+// Like MLIR's lowering, this does not check whether it got memory.
 KIND(use_unchecked) {
   char *volatile block = malloc((size_t)1 << 46);
   block[0] = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that do to their process what no module should. A KIND is a function
-// i32 -> i32; every object also has `fine`, which shows whether its process
-// still works. The tests copy an object once per kind and write the sidecar.
+// Modules that harm their own process. A KIND is a function i32 -> i32. Every object
+// also has `fine`, which shows whether the process still works. The tests copy an
+// object once for each kind, and write its sidecar.
 #ifndef FARCALL_TESTS_MODULES_HOSTILE_HOSTILE_H_
 #define FARCALL_TESTS_MODULES_HOSTILE_HOSTILE_H_
 
@@ -12,7 +12,7 @@
   __attribute__((visibility("default"))) \
   int32_t _mlir_ciface_##name(__attribute__((unused)) int32_t a)
 
-// a + 1, by way of a division that shows a changed rounding mode.
+// Returns a + 1, after a division that shows whether the rounding mode has changed.
 KIND(fine) {
   volatile double one = 1, three = 3;
   double third = one / three;

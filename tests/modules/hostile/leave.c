@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does not return, returns twice, or leaves a thread or a process behind. A
-// function that leaves a process returns its number, so that a test can look
-// for it.
+// Does not return, returns twice, or leaves a thread or a process behind. A function
+// that leaves a process returns the process's id, so that a test can look for it.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,7 +20,7 @@ KIND(exit_7) { exit(7); }
 KIND(exit_at_once) { _exit(0); }
 KIND(exit_thread) { pthread_exit(NULL); }
 KIND(exit_past_libc) {
-  // Ends this thread alone, without running any handler.
+  // Ends only this thread, without running any handler.
   syscall(SYS_exit, 0);
   return 1;
 }
@@ -48,7 +47,7 @@ KIND(deaf_sleep) {
   for (;;) sleep(1000);
 }
 KIND(fault_for_ever) {
-  // Its handler returns to the instruction that faults.
+  // The handler returns to the instruction that faults.
   static void (*volatile handler)(int);
   extern void fault_again(int);
   handler = fault_again;
@@ -88,7 +87,7 @@ KIND(fork_daemon) {
   close(ends[1]);
   return (int32_t)child;
 }
-// Both processes return.
+// The parent and the child both return.
 KIND(fork_twice) {
   fork();
   return a;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Misbehaves while it is loaded or unloaded; compiled once for each way.
+// Misbehaves while it is loaded or unloaded. It is compiled once for each kind of
+// misbehaviour.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for the server and for workers beside its own. The result is the
-// error of what was tried, 0 if it succeeded; of several tries, how many
-// succeeded.
+// Attacks the server and the workers of other modules. The result is the error of the
+// attempt; 0: it succeeded. For several attempts it is the number that succeeded.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +71,7 @@ static int32_t count_files(int pid) {
 }
 KIND(parent_files) { return count_files(getppid()); }
 
-// The memory and the files of all workers but this one.
+// The memory and files of all other workers.
 KIND(sibling_memory) {
   int32_t done = 0, seen = 0;
   DIR *processes = opendir("/proc");

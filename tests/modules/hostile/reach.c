@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for what its process shares with the server: the ring, descriptors.
+// Attacks what its process shares with the server: the ring and descriptors.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,7 +38,7 @@ static size_t find_shared(span_t *spans, size_t limit) {
 static span_t spans[64];
 static size_t span_count;
 
-// Fills both ends of each mapping, not the gigabytes between, which nobody has
+// Fills both ends of each mapping, but not the gigabytes between, which nobody has
 // touched.
 static int32_t fill(int byte) {
   span_count = find_shared(spans, 64);
@@ -53,8 +53,8 @@ KIND(ring_zeros) { return fill(0); }
 KIND(ring_ones) { return fill(0xff); }
 KIND(ring_letters) { return fill('A'); }
 
-// Each word of the first pages in turn becomes a small number, a large one, a
-// negative one: lengths, indices, states, whatever they are.
+// In each round, sets every word of the first pages to a small, a large or a negative
+// number: whether it is a length, an index or a state.
 static void spoil(uint32_t round) {
   static const uint32_t kValues[] = {
       0, 1, 2, 3, 4, 255, 4096, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff8};
@@ -71,8 +71,8 @@ KIND(ring_numbers) {
   spoil((uint32_t)a);
   return (int32_t)span_count;
 }
-// Touches all shared memory, a gigabyte in a quarter of a second, and then
-// waits, so that the server can notice.
+// Touches all shared memory, a gigabyte in a quarter of a second, and then waits, so
+// that the server can notice.
 static void *take_all(void *context) {
   for (size_t i = 0; i < span_count; i++) {
     for (size_t at = 0; at < spans[i].size; at += 4096) {
@@ -108,7 +108,7 @@ KIND(ring_numbers_later) {
   return (int32_t)span_count;
 }
 
-// Sets the cancel words of all slots, for ever.
+// Sets the cancel words of all slots again and again.
 static void *cancel_for_ever(void *context) {
   for (;;) {
     for (size_t i = 0; i < span_count; i++) {
@@ -126,7 +126,7 @@ KIND(ring_cancelled_later) {
   span_count = find_shared(spans, 64);
   return pthread_create(&thread, NULL, cancel_for_ever, NULL);
 }
-// Gives every slot a deadline that passed long ago, for ever.
+// Gives every slot a deadline that passed long ago, again and again.
 static void *be_late_for_ever(void *context) {
   for (;;) {
     for (size_t i = 0; i < span_count; i++) {
@@ -149,7 +149,7 @@ KIND(ring_unmapped) {
   for (size_t i = 0; i < span_count; i++) munmap(spans[i].data, spans[i].size);
   return (int32_t)span_count;
 }
-// Makes the shared files smaller, so that whoever looks gets SIGBUS.
+// Makes the shared files smaller, so that reading them raises SIGBUS.
 KIND(ring_truncated) {
   int32_t done = 0;
   for (int fd = 0; fd < 1024; fd++) done += ftruncate(fd, 0) == 0;
@@ -179,13 +179,13 @@ KIND(open_all) {
   return 1;
 }
 
-// Eventfds are known by their name.
+// Eventfds are recognized by their name.
 static bool is_bell(int fd) {
   char path[64], name[64] = "";
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   return readlink(path, name, sizeof name - 1) > 0 && strstr(name, "eventfd");
 }
-// Fills the counter of each eventfd, so that a blocking write to it waits.
+// Fills the counter of each eventfd, so that a blocking write to it would wait.
 KIND(bell_flooded) {
   uint64_t most = 0xfffffffffffffffe;
   for (int fd = 0; fd < 64; fd++) {

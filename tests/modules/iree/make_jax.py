@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes jax.mlir beside this file: what JAX (tests/requirements-jax.txt) lowers
-these functions to. One module holds them all, so that it is compiled at once. A
-function is named as here; one that it calls gets its name and a dot in front.
+"""Writes jax.mlir beside this file: what JAX (tests/requirements-jax.txt) lowers these
+functions to. They are all in one module, so that they are compiled at once. A
+function has the name that it has here. The name of a function that it calls begins
+with its name and a dot.
 
     python3 -m venv venv && venv/bin/pip install -r tests/requirements-jax.txt
     venv/bin/python tests/modules/iree/make_jax.py
@@ -58,7 +59,7 @@ def convolve(x, k):
                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
-# name, arguments as in the `// call` lines, function
+# Name, arguments as in the `// call` lines, function
 TABLE = [
     ("add", "2x3xf32 2x3xf32", lambda a, b: a + b),
     ("softmax", "4x5xf32", lambda x: nn.softmax(x)),

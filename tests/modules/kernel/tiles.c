@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that tell how they were run, as a compiler would emit them: an
-// executable library of version 0_6 that needs no other library. The structures
-// are those of IREE's executable_library.h, as far as they are looked at here.
+// Kernels that record how they were run, in the form that a compiler emits: an
+// executable library of version 0_6 that needs no other library. The structures are the
+// parts of IREE's executable_library.h that are used here.
 #include <stdint.h>
 
 typedef struct dispatch_t {
@@ -31,8 +31,8 @@ static uint64_t number(const dispatch_t *d, const workgroup_t *w) {
   return ((uint64_t)w->id_z * d->count_y + w->id_y) * d->count_x + w->id_x;
 }
 
-// Counts each workgroup in its own cell. Fails when another one writes to its
-// local memory meanwhile.
+// Counts each workgroup in its own cell. Fails if another workgroup writes to its local
+// memory at the same time.
 static int mark(const void *environment, const dispatch_t *dispatch,
                 const workgroup_t *workgroup) {
   (void)environment;
@@ -59,8 +59,7 @@ static int fail(const void *environment, const dispatch_t *dispatch,
   return me == dispatch->constants[0] ? 7 : 0;
 }
 
-// Counts each workgroup. Workgroup number constants[0] sets the word of binding
-// 1.
+// Counts each workgroup. Workgroup number constants[0] sets the word of binding 1.
 static int raise_word(const void *environment, const dispatch_t *dispatch,
                       const workgroup_t *workgroup) {
   (void)environment;
@@ -73,7 +72,7 @@ static int raise_word(const void *environment, const dispatch_t *dispatch,
   return 0;
 }
 
-// Fails unless its workgroups are run in order, which its flag asks for.
+// Fails unless its workgroups are run in order, as its flag demands.
 static int in_order(const void *environment, const dispatch_t *dispatch,
                     const workgroup_t *workgroup) {
   (void)environment;
@@ -114,7 +113,7 @@ static const char *const imports[] = {"?one", "two?"};
 static const char *const imports[] = {"?one", "two?", "three"};
 #endif
 
-// skewed-N.elf has its table number N at an odd address.
+// In skewed-N.elf, table number N is at an odd address.
 #if !defined(SKEWED)
 #define SKEWED 0
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Defines a function that compilers take for the C library's.
+// Defines a function that compilers treat as the C library's.
 #include "memref.h"
 
 EXPORT int32_t abs(int32_t a);

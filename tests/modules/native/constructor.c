@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Leaves a trace when it is loaded, in the environment and as the file that
-// FARCALL_TEST_TRACE names, and another when it is unloaded.
+// Leaves traces when it is loaded, in the environment and as the file that
+// FARCALL_TEST_TRACE names, and another one when it is unloaded.
 #include <fcntl.h>
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calling conventions beside the C interface.
+// The calling conventions other than the C interface.
 #include "memref.h"
 
 #include <string.h>
 
-// packed: each entry points to the argument as it lies in memory (for a
-// memref, to the pointer to its descriptor), the last to the result.
+// packed: each entry points to the argument in memory (for a memref, to the pointer to
+// its descriptor); the last entry points to the result.
 EXPORT void _farcall_scale(void **a) {
   const r1_t *m = *(r1_t **)a[0];
   const float factor = *(float *)a[1];
@@ -27,7 +27,7 @@ EXPORT void _farcall_swap(void **a) {
   out[1] = **(r1_t **)a[1];
 }
 
-// As LLVM loads them: it takes for granted that no bits are set above the width.
+// Loads the values like LLVM, which assumes that no bits above their width are set.
 EXPORT void _farcall_stored(void **a) {
   int64_t *out = *(int64_t **)a[0];
   out[0] = *(uint8_t *)a[1];
@@ -36,7 +36,7 @@ EXPORT void _farcall_stored(void **a) {
   out[3] = *(uint8_t *)a[4];
 }
 
-// expanded: a memref is its descriptor's fields, one after another.
+// expanded: a memref is passed as the fields of its descriptor, one after another.
 EXPORT float sum2(float *allocated, float *aligned, int64_t offset, int64_t m,
                   int64_t n, int64_t row, int64_t column) {
   (void)allocated;
@@ -52,7 +52,7 @@ EXPORT int64_t rank_of(int64_t rank, void *descriptor) {
   return descriptor ? rank : -1;
 }
 
-// bareptr: a memref is the address of its data.
+// bareptr: a memref is passed as the address of its data.
 EXPORT void bp_add(const float *a, const float *b, float *out) {
   for (int i = 0; i < 4; i++) out[i] = a[i] + b[i];
 }

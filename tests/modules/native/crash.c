@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that end the process they run in, one for each way, and some that
-// tell where they run. For the process host only.
+// Functions that end their process, each in another way, and some that return where
+// they run. For the process host only.
 #include "memref.h"
 
 #include <signal.h>
@@ -40,7 +40,7 @@ CI(int64_t, recurse)(int64_t depth) {
   return depth ? _mlir_ciface_recurse(depth - 1) + room[0] : room[0];
 }
 
-// Runs for `ms` milliseconds, 0: for ever.
+// Runs for `ms` milliseconds. 0: for ever.
 CI(int64_t, spin)(int64_t ms) {
   struct timespec now, begin;
   clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -52,8 +52,8 @@ CI(int64_t, spin)(int64_t ms) {
   }
 }
 
-// Writes a byte to `begun`, and ends when it can read one from `end`. For
-// threads, which have the descriptors of whoever calls.
+// Writes a byte to `begun`, and ends when it can read one from `end`. Only for threads,
+// which share the caller's descriptors.
 CI(int64_t, hold)(int32_t begun, int32_t end) {
   char byte = 1;
   if (write(begun, &byte, 1) != 1) return -1;
@@ -70,7 +70,7 @@ CI(int64_t, last_words)(int32_t number) {
   return raise(number);
 }
 
-// Fills the memory it shares with the server with one byte.
+// Fills the memory that it shares with the server with one byte value.
 CI(int64_t, scribble)(int32_t byte) {
   struct stat info;
   if (fstat(3, &info)) return -1;

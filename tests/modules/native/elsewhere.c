@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library needy.c is linked to.
+// The library that needy.c is linked with.
 #include "memref.h"
 
 EXPORT int32_t elsewhere(void);

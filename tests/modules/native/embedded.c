@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries its metadata inside; there is no sidecar beside it.
+// Contains its metadata; there is no sidecar beside it.
 #include "memref.h"
 
 EXPORT const char __farcall_abi[] =

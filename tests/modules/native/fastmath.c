@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets flush-to-zero when loaded, as a library linked with -ffast-math does,
-// and leaves it set behind each call.
+// Sets flush-to-zero when it is loaded, like a library linked with -ffast-math, and
+// leaves it set after each call.
 #include "memref.h"
 
 #if defined(__x86_64__)

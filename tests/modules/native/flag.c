@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A mutable global as small as what the linker adds to every object by itself.
+// A mutable global that is as small as those that the linker adds to every object.
 #include "memref.h"
 
 static char flag;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Returns what no function should, frees what it should not, and gives up the
-// way compiled checks do.
+// Returns invalid results, frees memory that it must not free, and aborts as compiled
+// checks do.
 #include "memref.h"
 
 #include <stdio.h>

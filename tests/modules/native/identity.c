@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models that answer what they were sent, of each type (the sidecar says which: a
-// descriptor is the same for all) and of one and two dims.
+// Models that return what they are sent, for each type and for one and two dims. (The
+// sidecar has the types: the descriptor is the same for all.)
 #include "memref.h"
 
 void CIFACE(vector)(r1_t *out, const r1_t *in) { *out = *in; }

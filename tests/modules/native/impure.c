@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions whose results depend on more than their arguments: the module
-// imports getenv, keeps a block from call to call and frees it later.
+// Functions whose results depend on more than their arguments: the module imports
+// getenv, and keeps a block from one call to another and frees it later.
 #include "memref.h"
 
 #include <pthread.h>
@@ -20,8 +20,8 @@ EXPORT int32_t _mlir_ciface_drop(void) {
   kept = NULL;
   return 1;
 }
-// Returns a block that the first call allocates and the module keeps: its
-// sidecar says "borrowed".
+// Returns a block that the first call allocates and the module keeps. Its sidecar says
+// "borrowed".
 static float *cache;
 static unsigned char *grown;
 EXPORT void _mlir_ciface_cached(r1_t *out, float value) {
@@ -33,7 +33,8 @@ __attribute__((destructor)) static void unload(void) {
   free(cache);
   free(grown);
 }
-// The C library frees the first block, unseen, and gives its address again.
+// The C library frees the first block without our notice, and returns its address
+// again.
 EXPORT int32_t _mlir_ciface_freed_unseen(void) {
   void *moved = reallocarray(malloc(24), 1, 100000);
   free(malloc(24));
@@ -64,7 +65,7 @@ EXPORT int64_t _mlir_ciface_unwritten_later(int64_t n) {
   }
   return count;
 }
-// Allocates in a thread of the module, where freed blocks lie about.
+// Allocates in a thread of the module, which may reuse freed blocks.
 static void *allocate(void *context) {
   int64_t *count = context;
   const size_t sizes[] = {100, 5000, 300000};

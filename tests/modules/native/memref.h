@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What MLIR's lowering makes of memrefs, spelt in C: the fixtures of the native
-// backend are compiled by the C compiler alone. Written from MLIR's documents,
-// not from core/memref.
+// The C form of what MLIR lowers memrefs to, so that a C compiler is enough for the
+// fixtures of the native backend. Written from MLIR's documents, not from core/memref.
 #ifndef FARCALL_TESTS_MODULES_NATIVE_MEMREF_H_
 #define FARCALL_TESTS_MODULES_NATIVE_MEMREF_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cannot be loaded where it lies: the library it is linked to is elsewhere.
+// Cannot be loaded: the library that it is linked with is in another folder.
 #include "memref.h"
 
 int32_t elsewhere(void);

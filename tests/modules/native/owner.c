@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every way a returned memref can be owned. Imports malloc and free only.
+// All ways in which a returned memref may be owned. Imports only malloc and free.
 #include "memref.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ CI(void, alias_both)(r1_t out[2], const r1_t *a, const r1_t *b) {
   out[1] = *b;
 }
 CI(void, alias_ro)(r1_t *out) {
-  // GCC for AArch64 would make writable data of the whole structure.
+  // GCC for AArch64 would put the whole structure into writable data.
   out->allocated = GLOBAL;
   out->aligned = (float *)(uintptr_t)constants;
   out->offset = 0;
@@ -127,7 +127,7 @@ CI(void, other_heaps)(r1_t out[3]) {
   out[1] = (r1_t){aligned, aligned, 0, 4, 1};
   out[2] = (r1_t){memaligned, memaligned, 0, 4, 1};
 }
-// Functions of a memref of rank 0, of a strided one and of a column-major one.
+// Functions of a memref of rank 0, a strided one and a column-major one.
 CI(void, rank0)(r0_t *out, const r0_t *a) { *out = *a; }
 CI(float, trace)(const r2_t *a) {
   float sum = 0;
@@ -149,7 +149,7 @@ CI(int64_t, i4_bytes)(const r1_t *a) {  // elements of i4
   for (int64_t i = 0; i < a->size; i++) sum += bytes[i];
   return sum;
 }
-// Functions that write into memory of the caller.
+// Functions that write into the caller's memory.
 CI(void, axpy)(float a, const r1_t *x, r1_t *y) {
   for (int64_t i = 0; i < x->size; i++) y->aligned[i] += a * x->aligned[i];
 }
@@ -158,8 +158,8 @@ CI(int64_t, fill)(float value, r2_t *out) {
   return 4;
 }
 
-// How many bytes of a block of `n` are not zero when it is given, by way number `way`.
-// Blocks of that size were written and freed before.
+// Allocates a block of `n` bytes in way number `way`, and counts its bytes that are not
+// zero. Blocks of that size were written and freed before.
 static void *block_of(int64_t way, size_t n) {
   void *block = NULL;
   if (way == 0) return malloc(n);

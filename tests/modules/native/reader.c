@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cannot be loaded: it has the function of a library that farcall is not.
+// Cannot be loaded: it defines a function of a library that farcall does not replace.
 #include "memref.h"
 
 int32_t delSparseTensorReader(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function per scalar type and per way results come back. Narrow integers
-// return garbage above their width, as compiled code does.
+// One function for each scalar type, and for each way in which results are returned.
+// Narrow integers have garbage above their width, as in compiled code.
 #include "memref.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ CI(double, s_mixed)(int8_t a, double b, bool c, float d, int64_t e) {
   return a + b + c + (double)d + (double)e;
 }
 
-// Many arguments: past the registers, on the stack.
+// Some of the many arguments do not fit into registers and are on the stack.
 CI(double, s_many)
 (int8_t a, double b, int64_t c, double d, int16_t e, double f, int32_t g,
  double h, int64_t i, double j, int8_t k, double l, int64_t m, double n, bool o,

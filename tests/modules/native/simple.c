@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model that examples of other servers' clients call: sum and difference.
+// The model that other servers' client examples call: sum and difference.
 #include "memref.h"
 
 EXPORT void add_sub(const int32_t *a, const int32_t *b, int32_t *sum,

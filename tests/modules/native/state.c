@@ -16,7 +16,7 @@ static int64_t now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// Returns how many calls were in here at once. Waits up to 50 ms for another
+// Returns how many calls were in this function at once. Waits up to 50 ms for another
 // one.
 EXPORT int32_t _mlir_ciface_alone(void) {
   int most = ++inside;
@@ -27,11 +27,11 @@ EXPORT int32_t _mlir_ciface_alone(void) {
   inside--;
   return most;
 }
-// Returns how many calls are in alone(); its sidecar says "reentrant".
+// Returns how many calls are in alone(). Its sidecar says "reentrant".
 EXPORT int32_t _mlir_ciface_peek(void) { return inside; }
 
 EXPORT void _mlir_ciface_counter(r1_t *out) {
-  // Read, give others a chance, write: without a lock increments are lost.
+  // Reads, waits a moment, then writes: without a lock, increments are lost.
   volatile float *value = counter;
   float before = *value;
   for (volatile int i = 0; i < 200; i++) {

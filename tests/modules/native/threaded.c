@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variable that each thread has for itself: a call sees the calls before it
+// A variable that each thread has for itself: a call sees the effects of earlier calls
 // in its thread.
 #include "memref.h"
 

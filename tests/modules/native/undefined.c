@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cannot be loaded: nobody has the function it calls.
+// Cannot be loaded: no library has the function that it calls.
 #include "memref.h"
 
 int32_t surely_nobody_defines_this(void);

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tests/corpus/vm/ops.{vmfb,txt}: a function or more for every opcode.
+"""Makes tests/corpus/vm/ops.{vmfb,txt}: at least one function for every opcode.
 
     make.py OUTPUT_FOLDER     (with iree-base-runtime installed)
 
-Functions take nothing and return numbers. What each must give is in ops.txt,
-"NAME: WORD…" with the bits of every result in hex or "NAME: !STATUS", and comes
-from IREE's own runtime. Where that runtime crashes, or we differ by design, what
-must come out is stated here and marked "own".
+The functions have no arguments and return numbers. ops.txt has their results from
+IREE's own runtime: "NAME: WORD…" with the bits of every result in hex, or "NAME:
+!STATUS". Where that runtime crashes, or we differ on purpose, the result is written
+here and marked "own".
 """
 import os
 import struct
@@ -26,7 +26,7 @@ FLOATS = [0.0, -0.0, 1.0, -1.5, 2.5, 0.5, -0.5, 0.1, 100.25, 1e-40, 3e38,
 TO_INT = [0.0, -0.0, 1.0, -1.5, 2.5, 0.5, -0.5, 100.25, 1e6]
 LETTER = {"i": ("i32", 4), "l": ("i64", 8), "f": ("f32", 4), "d": ("f64", 8)}
 
-# Opcodes with one result of numbers only, by operands -> result.
+# Opcodes with one result and only numbers, as operands>result.
 VALUE_OPS = {
     "ii>i": "add.i32 sub.i32 mul.i32 div.i32.s div.i32.u rem.i32.s rem.i32.u "
             "and.i32 or.i32 xor.i32 min.i32.s min.i32.u max.i32.s max.i32.u "
@@ -69,7 +69,7 @@ for c, t in (("f", "f32"), ("d", "f64")):
 
 
 def bits(letter, value):
-    """The value as the integer that lies in its registers."""
+    """The value as the integer that is in its registers."""
     if letter == "f":
         return struct.unpack("<i", struct.pack("<f", value))[0]
     if letter == "d":
@@ -82,7 +82,7 @@ def reg(number, letter):
 
 
 def constant(number, letter, value):
-    """Lines that put a value into a register."""
+    """The lines that put a value into a register."""
     name, size = LETTER[letter]
     wide = "l" if size == 8 else "i"
     lines = [f"{reg(number, wide)} = vm.const.{LETTER[wide][0]} "
@@ -134,7 +134,8 @@ def value_program(op, operands, result):
         for i, value in enumerate(row):
             letter = wide.get(operands[i], operands[i])
             lines += constant(4 * i, letter, value)
-            # The assembler wants the exponent's low half here, compilers write both.
+            # The assembler wants only the low half of the exponent's register here;
+            # compilers write both.
             used.append(f"%i{4 * i}" if op == "fpowi.f32" else reg(4 * i, letter))
         lines.append(f"{reg(number, result)} = vm.{op} {', '.join(used)}")
         out = {"f": "i", "d": "l"}.get(result, result)
@@ -154,7 +155,7 @@ def value_program(op, operands, result):
 
 
 def text(name, results, body, own=None):
-    """A program written out below: lines, blocks start in the first column."""
+    """A program that is written out below. Lines in the first column begin blocks."""
     lines = [line.strip() for line in body.strip().splitlines()]
     return Program(name, results, lines, own)
 
@@ -200,7 +201,7 @@ def word(letter, value):
 
 
 def reference(folder):
-    """Runs every program in IREE's runtime; one line each."""
+    """Runs every program in IREE's runtime. Returns one line for each."""
     import iree.runtime as rt
     instance = rt.VmInstance()
     with open(f"{folder}/ops.vmfb", "rb") as file:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Read by make.py: the programs that are more than numbers in, a number out.
-# `own=` states a result where IREE's runtime crashes or we differ by design.
+# Read by make.py: the programs that are more than one operation on numbers. `own=` is
+# the result where IREE's runtime crashes or we differ on purpose.
 
 TYPES = ["f32", "f64", "i32", "i64", "i8", "i16", "!vm.buffer",
          "!vm.list<i32>", "!vm.list<?>", "!vm.opaque"]
@@ -20,7 +20,7 @@ def add(name, results, body, own=None):
     PROGRAMS.append(text(name, results, body, own))
 
 
-# Division: the processor would trap, we say OUT_OF_RANGE.
+# Division: the processor would trap; farcall returns OUT_OF_RANGE.
 for width, low in (("i32", -0x80000000), ("i64", -0x8000000000000000)):
     a, b = ("%i0", "%i2") if width == "i32" else ("%i0:1", "%i2:3")
     for op in ("div", "rem"):
@@ -38,7 +38,8 @@ for width, low in (("i32", -0x80000000), ("i64", -0x8000000000000000)):
             %i4 = vm.const.i32 1
             vm.return %i4""", own="!OUT_OF_RANGE")
 
-# Conversions that C leaves undefined saturate, NaN is 0; f64 keeps its width.
+# Conversions that are undefined in C: the result is the nearest limit, and 0 for NaN.
+# f64 keeps its width.
 for name, value, own in (("huge", 0x7F000000, "ffffffff 7fffffffffffffff"),
                          ("minus.huge", 0xFF000000 - (1 << 32),
                           "00000000 8000000000000000"),
@@ -55,7 +56,7 @@ add("cast.f64.si32.wide", "i", """^bb0:
     %i2 = vm.cast.f64.si32 %i0:1
     vm.return %i2""", own="01000001")  # 16777217.0, which is no f32
 
-# What rounds to zero keeps its sign, as IEEE 754 has it; IREE's fallback for C
+# A number that rounds to zero keeps its sign, as in IEEE 754. IREE's fallback for C
 # before C23 loses it.
 add("round.even.minus.half", "il", """^bb0:
     %i0 = vm.const.f32 -0.5
@@ -162,7 +163,7 @@ add("refs.swap.by.copies", "ii", """^bb0:
     %i2:3 = vm.buffer.length %r1
     vm.return %i0, %i2""")
 
-# Globals: one function stores them, others load.
+# Globals: one function stores them, others load them.
 add("store_all", "", """^bb0:
     %i0 = vm.const.i32 -5
     %i2:3 = vm.const.i64 -6000000000
