@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shows the explorer to tests/e2e/test_conditions.py, which says on standard input, a line
-// of JSON each, what to do, and reads what came of it:
-//   ["open", URL]    shows the page, which asks the server what is wrong; its clock stops
-//   ["wait", TEXT]   two seconds pass by the page's clock; the lines of what is wrong, as
-//                    soon as TEXT is in one, or after ten seconds
+// Shows the explorer to tests/e2e/test_conditions.py. The test writes commands to
+// standard input, one line of JSON each, and reads the answers from standard output:
+//   ["open", URL]    shows the page, which asks the server what is wrong; stops
+//                    its clock
+//   ["wait", TEXT]   lets two seconds pass by the page's clock; answers with the lines
+//                    that say what is wrong, as soon as one has TEXT, or after ten
+//                    seconds
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
@@ -13,7 +15,7 @@ const PASSED_MS = 2000, WAIT_MS = 10000, QUIET_MS = 100;
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 let page = null;
 
-// Waits until a page that asks nothing by itself has its answers, and does not go on asking.
+// Waits until a page that asks nothing by itself has its answers and stops asking.
 async function quiet(shown) {
   let asked = 0;
   shown.on("request", () => { asked++; });
@@ -31,7 +33,7 @@ const acts = {
     await page.clock.install();
     await page.goto(url);
     await page.locator("#server").filter({ hasText: "farcalld" }).waitFor();
-    // What is due by then is done, and from here on time passes by `wait` alone.
+    // All timers that were due have run; from here on, time passes by `wait` alone.
     await page.clock.pauseAt(Date.now() + WAIT_MS);
     await quiet(page);
   },

@@ -2,9 +2,10 @@
 //
 // node explorer.mjs URL GUARDED EMPTY FOLDER MODULE seven.json [PICTURES]: uses the
 // explorer as people do.
-// With ONLY, a pattern, the rows whose names fit it. GUARDED is a server that wants the token in FARCALL_TOKEN, or the one in FARCALL_PLAIN,
-// which may have no profile. EMPTY watches FOLDER, and serves nothing until MODULE and its
-// sidecar are there.
+// GUARDED is a server that wants the token in FARCALL_TOKEN, or the one in
+// FARCALL_PLAIN, which may not ask for profiles. EMPTY watches FOLDER, and serves
+// nothing until MODULE and its sidecar are there. The variable ONLY is a pattern: only
+// rows whose names match it are run.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -19,7 +20,7 @@ const [image] = JSON.parse(readFileSync(seven, "utf8"));
 const report = `file://${process.cwd()}/report.html`;  // of a load, by farcall bench
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 
-// A page whose requests, errors and broken rules are noted.
+// Opens a page; notes its foreign requests, its errors and what breaks its policy.
 async function open(options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   const page = await context.newPage();
@@ -32,7 +33,7 @@ async function open(options = {}) {
   });
   page.on("pageerror", (error) => page.noted.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    // Chromium's own line about an answer that is an error on purpose.
+    // Chromium itself logs each answer with an error status; these are expected.
     if (message.type() !== "error") return;
     if (/status of (4\d\d|503)|ERR_(FAILED|INTERNET_DISCONNECTED)/.test(message.text())) return;
     page.noted.push(message.text());
@@ -48,7 +49,7 @@ async function go(page, name) {
   await filled(page);
 }
 
-// Waits for a form that has its first example, if it has one.
+// Waits until the form shows its first example, if it has one.
 const filled = (page) => page.locator('[aria-label=Examples][hidden], [aria-label=Examples] [aria-pressed=true]')
   .waitFor({ state: "attached" });
 
@@ -76,7 +77,7 @@ async function draw(page) {
 }
 
 async function noViolations(page, where) {
-  // axe is evaluated by the browser's debugger: the page itself may run nothing foreign.
+  // The debugger evaluates axe, because the page's policy forbids foreign scripts.
   await page.evaluate(axe);
   const { violations } = await page.evaluate("axe.run()");
   assert.deepEqual(violations.map((each) => `${where}: ${each.id}: ${each.nodes.map((node) => node.html)}`), []);
@@ -84,7 +85,7 @@ async function noViolations(page, where) {
 
 const answerText = (page) => page.locator("#answer").innerText();
 
-// Has the page's calls wait, and gives what lets them go on.
+// Holds the page's calls back; returns a function that lets them go on.
 async function holdCalls(page) {
   let go;
   const held = new Promise((resolve) => { go = resolve; });
@@ -95,7 +96,7 @@ async function holdCalls(page) {
   return go;
 }
 
-// A function that no server has, which answers with these results.
+// Pretends a function that no server has, which answers with these results.
 async function pretend(page, types, results, show, { text = "made()", module = "m" } = {}) {
   const signature = { raw: { attrs: show === undefined ? {} : { show } }, module, version: "1", name: "made", callable: true, arguments: [],
     text, results: types.map((type) => ({ type })) };
@@ -108,7 +109,7 @@ async function pretend(page, types, results, show, { text = "made()", module = "
 
 const boxOf = (page, selector) => page.locator(selector).boundingBox();
 
-// A PNG of rows of bytes; `type` is 0, grey, or 3, numbers of colours of the palette.
+// A PNG with these rows of bytes; `type` is 0 for grey, 3 for indices of the palette.
 function png(rows, type = 0, palette = []) {
   const chunk = (type, data) => {
     const body = Buffer.concat([Buffer.from(type), data]);
@@ -129,7 +130,7 @@ function png(rows, type = 0, palette = []) {
     chunk("IDAT", deflateSync(lines, { level: 9 })), chunk("IEND", Buffer.alloc(0))]);
 }
 
-// The same picture with the 255 colours it has most of, which is a third of the size.
+// The same picture with its 255 most frequent colours only: a third of the size.
 async function smaller(page, picture) {
   const { width, pixels } = await page.evaluate(async (bytes) => {
     const data = Uint8Array.from(atob(bytes), (each) => each.charCodeAt(0));
@@ -155,7 +156,7 @@ async function smaller(page, picture) {
   return png(rows, 3, kept);
 }
 
-// Node 20.15 and later have it, Debian 12's does not.
+// Node 20.15 and later have crc32; Debian 12's Node does not.
 const crc32 = zlibCrc32 ?? ((bytes) => {
   let crc = -1;
   for (const byte of bytes) {
@@ -165,7 +166,7 @@ const crc32 = zlibCrc32 ?? ((bytes) => {
   return ~crc >>> 0;
 });
 
-// What runs the code that is shown, by its language.
+// How to run the code that the page shows, by language.
 const shells = { curl: (text) => execFileSync("sh", ["-c", text], { encoding: "utf8" }),
   Python: (text) => execFileSync("python3", ["-c", text], { encoding: "utf8" }),
   JavaScript: (text) => execFileSync("node", ["--input-type=module", "-e", text], { encoding: "utf8" }) };
@@ -213,7 +214,7 @@ const tests = {
     const fields = page.getByLabel(/^input\d/);
     await fields.nth(0).fill("3");
     await fields.nth(1).fill("4");
-    // By keyboard alone from here.
+    // From here on, by keyboard alone.
     await page.locator("summary", { hasText: "Repeat" }).focus();
     await page.keyboard.press("Enter");
     await page.getByLabel(/ becomes$/).focus();
@@ -274,7 +275,7 @@ const tests = {
     await table.waitFor();
     assert.match(await table.innerText(), /1\s+4\s+5\s+6/);
     await noViolations(page, "a session");
-    // The code of the call names it: each run is a step more.
+    // The shown code of the call names the session, so each run of it is one more step.
     const code = page.getByLabel("Code of this call");
     for (const [language, execute] of Object.entries(shells)) {
       await page.getByRole("radio", { name: language }).check();
@@ -285,12 +286,12 @@ const tests = {
     }
     await page.getByRole("button", { name: "Show note" }).press("Enter");
     await page.getByText(/some text|c29tZSB0ZXh0/).waitFor();
-    // Steps are calls of it, too.
+    // Steps of a loop are calls of the session, too.
     await page.locator("summary", { hasText: "Repeat" }).click();
     const steps = page.waitForRequest(/iterate/);
     await page.getByRole("button", { name: "Repeat" }).press("Enter");
     assert.equal((await steps).headers()["farcall-session"], session);
-    // It is left, and found again by its id.
+    // The session can be left, and found again by its id.
     await page.getByRole("button", { name: "Leave it" }).press("Enter");
     await page.getByText("Calls belong to no session", { exact: true }).waitFor();
     await code.filter({ hasNotText: session }).waitFor();
@@ -305,12 +306,12 @@ const tests = {
     await id.fill(session);
     await id.press("Enter");
     await page.getByText(new RegExp(`^${short} `)).waitFor();
-    // An id that nobody has is told, and the session stays.
+    // An id that does not exist gives an error, and the session stays.
     await id.fill("0".repeat(32));
     await id.press("Enter");
     await page.locator(".problem").getByText(/session_not_found/).waitFor();
     await page.getByText(new RegExp(`^${short} `)).waitFor();
-    // Somebody else ends it: the next call says so, and it is left.
+    // Another client ends the session: the next call says so, and the page leaves it.
     await fetch(`${sessions}/${session}`, { method: "DELETE" });
     await page.getByRole("button", { name: "Call", exact: true }).click();
     await page.getByRole("heading", { name: "Problem" }).waitFor();
@@ -344,7 +345,8 @@ const tests = {
       await page.getByRole("button", { name: "Call", exact: true }).click();
       assert.equal((await second).headers()["farcall-session"], String(id).repeat(32));
     }
-    // Of two functions of a module the one that is shown asks; the other when it is.
+    // Of two functions of a module, only the one that is shown asks; the other asks
+    // once it is shown.
     id++;
     await visit(page, "digits/classify");
     await visit(page, "digits/batch");
@@ -380,11 +382,11 @@ const tests = {
     await page.getByText(/^Cancelled after \d+ steps$/).waitFor();
     assert.ok(await page.getByRole("button", { name: "Repeat" }).evaluate((each) => each === document.activeElement));
     assert.ok(await cancel.isHidden());
-    // Vectors: a row for each step.
+    // Vectors are drawn as a row for each step.
     await repeat("filter fir", 5);
     await page.getByText("Made 5 steps", { exact: true }).waitFor();
     await page.getByRole("img", { name: /a row for each of 5 steps/ }).waitFor();
-    // 0 = 3 / 4, then 3 / 0.
+    // The first step divides 3 by 4, which gives 0; the second divides 3 by that 0.
     await go(page, "scalars-3.13.0 divide");
     const fields = page.getByLabel(/^input\d/);
     await fields.nth(0).fill("3");
@@ -412,7 +414,7 @@ const tests = {
       await page.goto(report);
       await noViolations(page, colorScheme);
       assert.equal(await page.locator("svg").count(), 4);
-      // Of what axe does not look at: contrast as WCAG counts it.
+      // One thing that axe does not look at: the contrast, computed as WCAG defines it.
       const drawn = await page.evaluate(() => {
         const paint = new OffscreenCanvas(1, 1).getContext("2d");
         const light = (colour) => {
@@ -486,7 +488,7 @@ const tests = {
     await page.getByText("Refused: see the marked field").waitFor();
     const field = page.getByRole("group", { name: /^b tensor/ });
     assert.equal(await field.locator(".wrong").innerText(), "dim 0 is odd");
-    // The shape is marked, and no element is.
+    // The error is marked at the shape, and at no element.
     assert.deepEqual(await field.locator("[aria-invalid=true]").evaluateAll((all) =>
       all.map((each) => each.getAttribute("aria-label"))), ["Dim 0 of b", "Dim 1 of b"]);
     assert.equal(await answerText(page), "");  // each error is told once
@@ -644,7 +646,7 @@ const tests = {
       await page.getByRole("button", { name: "Use" }).click();
       await page.getByText("a token has no space, and only characters of ASCII").waitFor();
       assert.equal(await page.evaluate("sessionStorage.getItem('token')"), "wrong");
-      // One that is kept from before is no token either.
+      // A stored token from before that has such characters is not used either.
       await page.evaluate((kept) => sessionStorage.setItem("token", kept), word);
       const checked = page.waitForResponse("**/readyz?verbose");
       await page.reload();
@@ -673,7 +675,8 @@ const tests = {
     await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
     assert.ok(await page.getByLabel("with a profile").isHidden());
     await call(page);
-    // A token that is no longer known is said at the token, while the answer stays.
+    // The message about a token that is no longer known stands at the token; the answer
+    // stays.
     await page.route("**/api/v1/functions/digits/classify", (route) => route.fulfill({ status: 401,
       json: { code: "unauthorized", detail: "the token is not known" } }));
     await page.getByRole("button", { name: "Call", exact: true }).click();
@@ -737,7 +740,7 @@ const tests = {
     assert.equal(await page.getByLabel("input0 f32").inputValue(), "12");
     assert.equal(await answerText(page), "", "what was answered is let go");
     assert.equal(await page.locator(".stages, .call [role=status]:not(:empty)").count(), 0);
-    // What is answered while another function is shown is there on return.
+    // An answer that comes while another function is shown is there on return.
     const letGo = await holdCalls(page);
     await page.getByRole("button", { name: "Call", exact: true }).click();
     await page.getByText("Calling…").waitFor();
@@ -771,13 +774,13 @@ const tests = {
     await page.getByRole("heading", { name: "Answer" }).waitFor();
     await page.getByRole("radio", { name: "JSON" }).last().check();
     assert.deepEqual(JSON.parse(await page.locator("#answer pre").innerText()), [[7, 8], [16, 17]]);
-    // More rows than a call of a function may have arguments.
+    // These are more rows than a function call in JavaScript may have arguments.
     await page.getByRole("radio", { name: "Grid", exact: true }).first().check();
     await paste("a 0, 0", "1\n".repeat(200000) + "1");
     await page.getByText("what was pasted ends at 200001x1, the grid at").waitFor();
     await visit(page, "digits/classify");
     await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
-    // What is ragged stays JSON.
+    // A ragged array stays JSON.
     const json = page.getByRole("radio", { name: "JSON", exact: true });
     await json.check();
     await page.getByLabel("image as JSON").fill("[[1,2],[3]]");
@@ -865,7 +868,7 @@ const tests = {
         conditions: [{ code: "crashed", text: "a process crashed" }] }] } });
     });
     await page.route("**/readyz?verbose", (route) => { ready++; return route.fulfill({ json: health }); });
-    // Waits until the server was asked so often more.
+    // Waits until the page has asked the server `count` more times.
     const rounds = async (count) => {
       for (const end = ready + count; ready < end;) await page.waitForResponse("**/readyz?verbose");
     };
@@ -889,7 +892,8 @@ const tests = {
     const refused = asked;
     await rounds(2);
     assert.equal(asked, refused, "a refusal is no failure");
-    // What only readers are told of is a number for all others.
+    // Conditions that only readers of a module are told of are a mere number for all
+    // others.
     status = 200;
     health = { ...health, conditions: [], more: 1 };
     await page.locator(".health").getByText(`m${refused + 1}:`).waitFor();
@@ -909,7 +913,7 @@ const tests = {
     const shown = page.locator(".health");
     await shown.getByText("calls are refused (2 modules)").waitFor();
     assert.deepEqual((await shown.innerText()).split(/\n+/), ["calls are refused (2 modules)", "overload"]);
-    // Who may know more is told which module, and what happened.
+    // A client that may read the modules is told which module it is, and what happened.
     modules = { conditions: [{ code: "certificate_ends", severity: "warning", text: "it ends", until: "2026-12-01T00:00:00Z" }],
       modules: [{ name: "digits", label: "digits@2", conditions: [{ code: "crashed", text: "a process crashed", detail: "SIGSEGV in classify" }] },
         { name: "none" }, null, { conditions: 7 }] };
@@ -962,7 +966,8 @@ const tests = {
     const at = await plot.boundingBox();
     await plot.hover({ position: { x: at.width / 2, y: 20 } });
     assert.match(await page.locator(".plot ~ .readout").innerText(), /^2\d{3}: -?[\d.]+$/);
-    // Where a part begins with what is no number, its extremes are those of the others.
+    // Where a part of the plot begins with a value that is not a number, its minimum
+    // and maximum are those of the other values.
     await page.unrouteAll();
     const odd = Array.from({ length: 3000 }, (_, i) => (i % 6 ? i % 7 / 7 : ["NaN", "-Infinity", "Infinity"][i / 6 % 3]));
     odd[1201] = -5;
@@ -1019,7 +1024,8 @@ const tests = {
     await page.getByRole("button", { name: "Play" }).click();
     await page.getByRole("button", { name: "Stop" }).waitFor();
     await page.getByRole("button", { name: "Play" }).waitFor();  // it has ended
-    // It ends with the answer, and what cannot be played leaves nothing behind.
+    // Playback stops at the end of the answer, and an answer that cannot be played
+    // leaves nothing behind.
     await page.evaluate(() => {
       let count = 0;
       const { close } = AudioContext.prototype;
@@ -1180,7 +1186,7 @@ for (const [name, options] of Object.entries(pictures ? LOOKS : {})) {
   await visit(page, "digits/classify");
   await draw(page);
   await call(page);
-  // The same from run to run but for the times.
+  // Pictures are the same in each run, apart from the times in them.
   await page.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
   await page.getByLabel("Code of this call").filter({ hasText: /0,[1-9]/ }).waitFor();
   await keep(page, `explorer-${name}`, { fullPage: true });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people met who used the explorer for the first time: explorer.mjs runs these rows
-// with its own, and gives what they use.
+// Trouble that people met who used the explorer for the first time. explorer.mjs runs
+// these rows together with its own, and passes in the functions they use.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 
@@ -15,7 +15,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
     [0, 0, 0, 7, 16, 13, 1, 0], [0, 0, 0, 0, 6, 15, 10, 0], [0, 0, 0, 0, 0, 15, 9, 0],
     [0, 0, 3, 11, 8, 16, 6, 0], [0, 0, 7, 16, 16, 8, 0, 0]];
   const code = (page) => page.getByLabel("Code of this call");
-  // Of a .npy file of these bytes.
+  // A .npy file with these bytes as its data.
   const npy = (shape, bytes) => Buffer.concat([Buffer.from("\x93NUMPY\x01\x00\x46\x00", "latin1"),
     Buffer.from(`{'descr': '|i1', 'fortran_order': False, 'shape': (${shape}), }`.padEnd(69) + "\n"), bytes]);
 
@@ -28,7 +28,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       await call(page);
       assert.match(await answerText(page), /digits tensor<\?xi32>[\s\S]*7[\s\S]*3/);
       assert.deepEqual(await json(page, "images"), [image, three]);
-      // An example stays in the way that was chosen.
+      // Choosing an example keeps the way of input that was chosen.
       await page.getByRole("button", { name: "a seven and a three" }).click();
       await page.locator("[aria-pressed=true]").getByText("a seven and a three").waitFor();
       assert.ok(await way(page, "JSON").isChecked());
@@ -56,7 +56,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       const odd = image.map((row, i) => row.map((each, j) => (i || j ? each : -77)));
       await json(page, "image");
       const text = page.getByLabel("image as JSON");
-      // Draw shows what it can, and changes nothing by it.
+      // Draw shows what it can of a value, and does not change the value.
       await text.fill(JSON.stringify(odd));
       await way(page, "Draw").check();
       assert.deepEqual(await json(page, "image"), odd);
@@ -73,12 +73,12 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
         assert.ok(await way(page, "JSON").isChecked());
         assert.equal(await text.inputValue(), typed);
       }
-      // It is still said when the code of the call has been written again.
+      // The message is still there after the code of the call has been written again.
       await text.fill("[[[1]]]");
       await way(page, "Grid").click();
       await page.getByRole("radio", { name: "Python" }).check();  // which reads the form
       assert.ok(await page.getByText("A grid cannot show this, so it stays JSON").isVisible());
-      // What is no element is the same in a grid and in JSON.
+      // Text that is no valid element is the same in the grid and in JSON.
       await text.fill(JSON.stringify(image));
       await way(page, "Grid").check();
       await page.getByLabel("image 0, 0").fill("abc");
@@ -95,7 +95,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       await visit(page, "digits/classify");
       await call(page);
       assert.equal(await page.locator("#answer.old").count(), 0);
-      // Another way of giving the same is no other value.
+      // Another way to give the same value is not another value.
       await way(page, "JSON").check();
       assert.equal(await page.locator("#answer.old").count(), 0);
       await way(page, "Draw").check();
@@ -105,7 +105,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       await noViolations(page, "an old answer");
       await page.getByRole("button", { name: "Call", exact: true }).click();
       await page.locator("#answer:not(.old)").waitFor();
-      // So does the code, which is not copied then.
+      // The code says so, too, and is not copied then.
       const whole = await code(page).innerText();
       await way(page, "Grid").check();
       await page.getByLabel("image 0, 0").fill("x");
@@ -189,7 +189,8 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       await page.goto(url);
       await pretend(page, [{ kind: "tensor", dtype: "i32", shape: [2] }], [[1, 0]], JSON.stringify([{ at: "/0", labels: ["cat", "dog"] }]));
       assert.deepEqual(await page.locator("table.values td").allInnerTexts(), ["", "dog", "cat"]);
-      // Numbers of a column for each class are none of classes; the columns are.
+      // Where each class has a column of numbers, the labels stand over the columns,
+      // and the numbers stay numbers.
       await page.unrouteAll();
       await page.goto(url);
       await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [2, 2] }], [[[1, 0], [3, 1]]], JSON.stringify([{ at: "/0", labels: ["cat", "dog"] }]));
@@ -210,7 +211,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       }
       await visit(page, "mandelbrot/render");
       assert.equal(await page.getByLabel("width f32").inputValue(), "3.2");
-      // What is typed before the example is there stays.
+      // What is typed before the example arrives stays.
       let letGo;
       const held = new Promise((resolve) => { letGo = resolve; });
       await page.route("**/example?name=*", async (route) => { await held; await route.continue().catch(() => {}); });
@@ -284,7 +285,8 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       page.on("request", (each) => each.url().includes("input=") && loops.push(each));
       const answers = [];
       page.on("response", (each) => each.url().includes("input=") && answers.push(each.status()));
-      // Nobody closes it: it asks again, is told that there is no more, and closes itself.
+      // Nobody closes the EventSource: it asks again, is told that there is no more,
+      // and then closes itself.
       const events = await page.evaluate(() => new Promise((settle, fail) => {
         const loop = { args: [[[2]], [[2]]], repeat: { times: 5, feed: { 0: 0 } } };
         const source = new EventSource("/api/v1/functions/matmul/matmul?iterate&input=" +
@@ -403,7 +405,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
         "[n] is any size, the same wherever it stands");
       await page.unrouteAll();
       await visit(page, "matmul/matmul");
-      // Dims of one name are compared before the call.
+      // Dims of one name are compared before the call is sent.
       await page.getByLabel("Dim 1 of a").fill("3");
       await page.getByText("dim 0 is 2, dim 1 of a is 3: both are 'd0'").waitFor();
       await page.getByLabel("Dim 0 of b").fill("3");

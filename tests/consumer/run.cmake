@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the build in BUILD_DIR below WORK_DIR and uses the installed copy as a
-# stranger would. HOW:
-#   cmake       find_package, both libraries: main.c and examples/embed
-#   pkg-config  the same with the shared library, which is then opened late, too; and
-#               the commands of docs/embedding.md
-#   archive     the same with the archive: alone, and beside the shared library
-#   headers     each compiled alone, as C and as C++, by gcc and by clang
-#   exports     names the shared library has, and how it is called
-#   texts       manual pages, and what shells look for
+# Installs the build in BUILD_DIR below WORK_DIR and uses the installed copy as somebody
+# else's project would. HOW says what to try:
+#   cmake       find_package with both libraries: main.c and examples/embed
+#   pkg-config  the same with the shared library, which is also opened at run time;
+#               and the commands of docs/embedding.md
+#   archive     the same with the static library: alone, and beside the shared one
+#   headers     compiles each header alone, as C and as C++, by gcc and by clang
+#   exports     the names that the shared library exports, and its own name
+#   texts       manual pages, and completions for shells
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT
     COMMAND_ERROR_IS_FATAL ANY)
@@ -38,7 +38,7 @@ if(SANITIZE)
 endif()
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 
-# The example that was built as `program` reads its digit.
+# Runs the example that was built as `program`, which must recognise its digit.
 function(classify program)
   output_of(digit ${program} ${WORK_DIR}/shade.so
     ${SOURCE_DIR}/examples/iree/digits.vmfb)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Containers without a Docker engine, registry or overlay file system: buildah, podman
-# and runc with their own storage in $work. tests/container/run sources this after
+# Containers without a Docker engine, a registry or an overlay file system: buildah,
+# podman and runc with their own storage in $work. tests/container/run sources this
+# after base.sh. The script that sources it must define `die`, and call end_containers
+# at its end.
 # base.sh; it must define `die`, and call end_containers at its end.
 base=docker.io/library/debian:bookworm-slim
 container=
@@ -19,7 +21,8 @@ end_containers() {
   podman rmi -af >/dev/null 2>&1 || true
 }
 
-# Makes a debootstrap of Debian 12, with the name that the Dockerfile uses.
+# Makes an image from a debootstrap of Debian 12, under the name that the Dockerfile
+# uses.
 base_image() {
   local tar
   tar=$(base_tar) || return
@@ -27,8 +30,8 @@ base_image() {
   podman import -q "$tar" "$base" >/dev/null
 }
 
-# Starts a container whose network is only its own loopback. Programs of this machine
-# can be run in that network.
+# Starts a container whose only network is its own loopback. Programs of this machine
+# can be run in that network, too.
 create() {  # podman's options, then the image and its arguments; sets $container, $pid
   container=$(podman run -d --network none \
     --ulimit "nofile=1024:$(ulimit -Hn)" \

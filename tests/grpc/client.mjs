@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Node's client; it uses the .proto files with which farcalld describes itself:
+// A client in Node, which uses the .proto files that farcalld describes itself with:
 // node client.mjs PACKAGES PROTO HOST:PORT
 import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';

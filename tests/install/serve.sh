@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Starts servers of installed programs, for tests/smoke. Source it; needs $work.
+# Starts servers of installed programs for tests/smoke. To be sourced; needs $work.
 server=
 serve() {  # FARCALLD...; sets $url
   "$@" --listen=127.0.0.1:0 examples/iree/matmul.vmfb >"$work/server.log" 2>&1 &
@@ -12,7 +12,7 @@ serve() {  # FARCALLD...; sets $url
 }
 end_server() { [ -z "$server" ] || kill "$server" 2>/dev/null || true; }
 
-# Only the wheel is installed; its dependencies come from the environment of the tests.
+# Installs only the wheel; its dependencies come from the tests' environment.
 install_wheel() {  # WHEEL FOLDER
   local site
   environment tests/requirements.txt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Has a digit read, and powers of a matrix made in a loop, through the types that
-// openapi-typescript made in api.d.ts.
+// Has a digit recognised, and powers of a matrix computed in a loop, through the types
+// that openapi-typescript generated in api.d.ts.
 import createClient from "openapi-fetch";
 import type { paths } from "./api.d.ts";
 
@@ -29,7 +29,7 @@ const steps: string | undefined = loop.data;
 const last = '{"step":3,"results":[[[5.0,3.0],[3.0,2.0]]]}\n{"done":"times","steps":3}\n';
 if (!steps?.endsWith(last)) throw new Error(`it made ${steps}`);
 
-// A product stays in a session, where the next call finds it.
+// The product stays in a session, where the next call uses it.
 const path = { module: "matmul" };
 const made = await client.POST("/api/v1/modules/{module}/sessions", { params: { path }, body: {} });
 const session: string = made.data!.session;

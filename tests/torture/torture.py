@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the n-th system call, or the n-th allocation, of a scenario fail, for n = 1, 2, …
-until the scenario runs without meeting the fault, and says what came of it.
+until the scenario runs without meeting the fault, and reports what each fault causes.
 
     torture.py BIN TOOLS [--short] [--jobs N] [--only SCENARIO] [--fault FAULT] [--list]
                          [--every STEP:FIRST] [--seconds N] [--rest RATIO]
 
-BIN has farcalld and farcall, TOOLS torture_tracer, libtorture_preload.so and
+BIN has farcalld and farcall; TOOLS has torture_tracer, libtorture_preload.so and
 farcall_embed. scenarios.py is the table of scenarios, kinds.py says how they are run,
-faults.def is the table of faults. Of one scenario and one fault every n is counted, and
-those are tried that are the first and the last of their site, which is the call and the
-callers on the stack, until the site has failed --everywhere times in all scenarios of one
-process; with --most at most so many of them, drawn with a fixed seed. With --every it
-is FIRST, FIRST+STEP, … in the place of these. With --seconds nothing more begins after
-that time. With --rest each run is followed by a rest of so many times its own time, for a
-machine that others use too.
+faults.def is the table of faults.
 
-Each run must end in time and by no signal; what it answers is right, or an error that
-says what is wrong; after it the same works without the fault, and no descriptor, process
-or memory is left behind. Status 1: it did not; 77: this machine does not let processes be
-traced."""
+For each scenario and fault, all n are counted, but only some are tried. A site is the
+call together with its callers on the stack. The first and the last n of each site are
+tried, until the site has failed --everywhere times in all scenarios of one process.
+--most limits how many are tried; these are drawn with a fixed seed. --every tries FIRST,
+FIRST+STEP, … instead. With --seconds, nothing new begins after that time. With --rest,
+each run is followed by a pause of RATIO times its own duration, for a machine that others
+use, too.
+
+Each run must end in time and by no signal. Its answer must be right, or an error that
+says what is wrong. Afterwards the same must work without the fault, and no descriptor,
+process or memory may be left behind. Exit status 1: one of these failed; 77: this machine
+does not allow tracing of processes."""
 import argparse
 import collections
 import multiprocessing

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Virtual machines with Debian 12's kernel whose files are all in memory: busybox,
-# farcalld, farcall, and what a test adds. They need neither /dev/kvm nor root, but a
-# network for the kernel's package. tests/vm/groups and tests/vm/jail source this in the
-# root of the tree, after setting $name.
+# farcalld, farcall, and what a test adds. They need neither /dev/kvm nor root, only a
+# network to download the kernel's package. tests/vm/groups and tests/vm/jail source
+# this in the root of the tree, after setting $name.
 build=$(realpath "${1:-build/dev}")
 here=$PWD/tests/vm
 skip() { echo "SKIPPED: vm/$name: $*" >&2; exit 77; }
 
-# Makes a machine's files in $root. It runs tests/vm/$name-inside first.
+# Makes the machine's files in $root. The machine runs tests/vm/$name-inside first.
 make_machine() {
   local each kernel
   [ "$(uname -m)" = x86_64 ] || skip "is for x86-64"
@@ -31,7 +31,7 @@ make_machine() {
     [ -e "root/bin/$each" ] || ln -s busybox "root/bin/$each"
   done
   add_programs "$build/bin/farcalld" "$build/bin/farcall"
-  # These libraries are opened at run time.
+  # These libraries are loaded at run time, so ldd does not list them.
   for each in libssl.so.3 libcrypto.so.3 libgcc_s.so.1; do
     add_file "$(/sbin/ldconfig -p | sed -n "s|.*$each .* => ||p" | head -n 1)"
   done
@@ -39,7 +39,7 @@ make_machine() {
 }
 
 add_file() { [ -e "$root$1" ] || install -D "$1" "$root$1"; }
-# Adds the libraries of programs, or of other libraries.
+# Adds the libraries that programs or other libraries need.
 add_libraries() {
   local each
   { ldd "$@" 2>/dev/null || true; } | grep -o '/[^ ]*\.so[^ ]*' | sort -u |

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes returned-*.s anew: returned.mlir and returned_bare.mlir by MLIR's and LLVM's
-# own tools, as whoever does not ask for the C interface uses them.
+# Regenerates returned-*.s from returned.mlir and returned_bare.mlir with MLIR's and
+# LLVM's own tools, without asking for the C interface, as many users do.
 set -eu
 cd "$(dirname "$0")"
 lower() {  # NAME PASS

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes vectors-*.s anew: vectors.mlir by MLIR's and LLVM's own tools.
+# Regenerates vectors-*.s from vectors.mlir with MLIR's and LLVM's own tools.
 set -eu
 cd "$(dirname "$0")"
 for processor in x86_64 aarch64; do
