@@ -85,7 +85,9 @@ typedef struct fc_module_info_t {
   bool runs_native;    // has machine code: belongs in the process host
   bool private_state;  // each instance has its own state
   bool described;      // only read, not run: instance_create fails
-  fc_str_t warning;    // for the log, "" if none
+  // Calls have no safe point: nothing but their code ends them.
+  bool endless;
+  fc_str_t warning;  // for the log, "" if none
   // One fc_bound_t for each function. NULL: every function has FC_BOUND_NONE.
   const uint8_t *bounds;
 } fc_module_info_t;

@@ -368,7 +368,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
   self->most =
       hosting->workers < hosts->pool->options.workers ? hosting->workers : 0;
   self->native = info->runs_native;
-  self->apart = self->native && strcmp(fc_module_get_kind(module), "vm") != 0;
+  self->apart = info->endless;
   fc_hosts_link(hosts, generation, &self->base);
   *out_host = &self->base;
   self->loading = (fc_job_t){.call = {.generation = generation,

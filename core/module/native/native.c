@@ -171,6 +171,7 @@ static fc_status_t prepare_all(native_module_t *module, const fc_so_t *elf,
   }
   module->info.signatures = module->signatures;
   module->info.runs_native = true;
+  module->info.endless = true;
   module->info.warning = FC_STR("");
   return FC_OK;
 }

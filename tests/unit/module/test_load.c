@@ -74,6 +74,7 @@ static void describing_runs_nothing_of_a_module(void **state) {
   const fc_module_info_t *info = fc_module_get_info(module);
   assert_true(info->described);
   assert_true(info->runs_native);
+  assert_true(info->endless);
   assert_int_equal(info->count, 1);
   assert_non_null(fc_module_find(module, FC_STR("answer"))->plan);
   fc_error_t err = {0};

@@ -554,6 +554,7 @@ static void machine_code_is_not_memory_safe(void **state) {
     assert_int_equal(signature->trusts_dims, row->trusts_dims);
     const bool native = strcmp(row->file, LLVM_CPU) == 0;
     assert_int_equal(opened.info->runs_native, native);
+    assert_false(opened.info->endless);
     fc_str_t warning = opened.info->warning;
     assert_int_equal(
         fc_str_starts(warning, FC_STR("1 of 6 functions are machine code with "
