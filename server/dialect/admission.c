@@ -156,25 +156,37 @@ fc_status_t fc_admission_body(const fc_server_t *server,
   return fc_admission_timeout(request, &out_admission->timeout_ms, err);
 }
 
+// "TYPE or TYPE": the forms that are offered, each with the same word in front.
+#define OR " or "
+#define FC_PART_OFFERED_TEXT(text) OR text
+#define FC_PART_APART_TEXT(text)
+#define FC_PART_FORM(name, offer, type, subtype, before, last, after, error) \
+  FC_PART_##offer##_TEXT(type "/" subtype)
+static const char kForms[] =
+#include "pool/part_form.def"
+    ;
+#undef FC_PART_FORM
+
 fc_status_t fc_admission_parts(const fc_request_t *request,
                                fc_admission_t *out_admission, fc_error_t *err) {
   const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
   uint32_t most = 0;
-  out_admission->parts = FC_PART_FORM_NONE + 1;
+  out_admission->parts = FC_PART_FORM_FIRST;
   if (!accept.size) return FC_OK;
-  for (int i = FC_PART_FORM_NONE + 1; i <= FC_PART_FORM_EVENTS; i++) {
+  for (int i = FC_PART_FORM_FIRST; i < FC_PART_FORM_COUNT; i++) {
     const fc_part_row_t *row = &fc_part_rows[i];
+    if (row->offer != FC_PART_OFFERED) continue;
     const uint32_t weight = fc_request_weight(accept, row->type, row->subtype);
     if (weight <= most) continue;
     most = weight;
     out_admission->parts = (uint8_t)i;
   }
   if (most) return FC_OK;
-  const fc_str_t expected = fc_part_rows[FC_PART_FORM_NONE + 1].text;
-  fc_status_t status = fc_fail(
-      err, FC_CODE_NOT_ACCEPTABLE, "an answer in parts is %.*s or %.*s",
-      FC_STR_ARG(expected), FC_STR_ARG(fc_part_rows[FC_PART_FORM_EVENTS].text));
-  fc_error_expected(err, "%.*s", FC_STR_ARG(expected));
+  fc_status_t status =
+      fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "an answer in parts is %s",
+              kForms + sizeof OR - 1);
+  fc_error_expected(err, "%.*s",
+                    FC_STR_ARG(fc_part_rows[FC_PART_FORM_FIRST].text));
   fc_error_got(err, accept);
   return status;
 }

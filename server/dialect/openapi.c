@@ -349,9 +349,10 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
       "}}},'responses':{'200':{'description':'A line or an event for each step, "
       "as it is made, and one that says why it ended: each is a Step',"
       "'content':{"));
-  for (int i = FC_PART_FORM_NONE + 1; i <= FC_PART_FORM_EVENTS; i++) {
+  for (int i = FC_PART_FORM_FIRST; i < FC_PART_FORM_COUNT; i++) {
+    if (fc_part_rows[i].offer != FC_PART_OFFERED) continue;
     FC_TRY(fc_json_print(sink, err, "%s'%.*s':{'schema':{'type':'string'}}",
-                         i > FC_PART_FORM_NONE + 1 ? "," : "",
+                         i > FC_PART_FORM_FIRST ? "," : "",
                          FC_STR_ARG(fc_part_rows[i].text)));
   }
   FC_TRY(put(sink, "}}", err));

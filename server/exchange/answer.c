@@ -211,19 +211,17 @@ static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
 }
 
 // Ends an answer in parts with an error. In a call's answer the error is the last part;
-// in a stream of messages it is the fields after the stream. A document just ends. Events
-// end regularly after the error, and not by a cut: a page's fetch loses bytes right
-// before a cut, and readers of events look at the last event.
+// in a stream of messages it is the fields after the stream. A document just ends. What
+// ends regularly after the error, and not by a cut, is a column of part_form.def.
 static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
-  const uint8_t form = x->job.call.parts;
+  const fc_part_row_t *form = &fc_part_rows[x->job.call.parts];
   const bool framed = fc_dialect_of(x->server, &x->place)->framed;
-  const bool told = (form || framed) && add_error(x, problem);
-  const bool whole = told && form >= FC_PART_FORM_EVENTS;
-  const fc_answer_facts_t what = {
-      .status = 200,
-      .code = problem->error->code,
-      .detail = detail_of(problem->error),
-      .content_type = fc_part_rows[x->job.call.parts].text};
+  const bool told = (x->job.call.parts || framed) && add_error(x, problem);
+  const bool whole = told && form->error == FC_PART_ERROR_ENDS;
+  const fc_answer_facts_t what = {.status = 200,
+                                  .code = problem->error->code,
+                                  .detail = detail_of(problem->error),
+                                  .content_type = form->text};
   x->parted.failed = problem->status;
   fc_exchange_send_part(x, &what,
                         told && framed ? FC_PART_TAIL

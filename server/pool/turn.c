@@ -8,10 +8,11 @@
 #include "pool/worker.h"
 
 const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT] = {
-#define FC_PART_FORM(name, type, subtype, before, last, after)            \
-  [FC_PART_FORM_##                                                        \
-      name] = {FC_STR(type),   FC_STR(subtype), FC_STR(type "/" subtype), \
-               FC_STR(before), FC_STR(last),    FC_STR(after)},
+#define FC_PART_FORM(name, offer, type, subtype, before, last, after, error) \
+  [FC_PART_FORM_##name] = {                                                  \
+      FC_STR(type),    FC_STR(subtype),      FC_STR(type "/" subtype),       \
+      FC_STR(before),  FC_STR(last),         FC_STR(after),                  \
+      FC_PART_##offer, FC_PART_ERROR_##error},
 #include "pool/part_form.def"
 #undef FC_PART_FORM
 };

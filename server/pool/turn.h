@@ -16,13 +16,24 @@
 
 // The text around each part, chosen by the client's Accept.
 typedef enum fc_part_form_t {
-  FC_PART_FORM_NONE,  // the answer is not in parts
-#define FC_PART_FORM(name, type, subtype, before, last, after) \
+  FC_PART_FORM_NONE,  // the answer does not come in parts
+#define FC_PART_FORM(name, offer, type, subtype, before, last, after, error) \
   FC_PART_FORM_##name,
 #include "pool/part_form.def"
 #undef FC_PART_FORM
-  FC_PART_FORM_COUNT
+  FC_PART_FORM_COUNT,
+  FC_PART_FORM_FIRST = FC_PART_FORM_NONE + 1
 } fc_part_form_t;
+
+typedef enum fc_part_offer_t {
+  FC_PART_APART,
+  FC_PART_OFFERED,
+} fc_part_offer_t;
+
+typedef enum fc_part_error_t {
+  FC_PART_ERROR_CUT,
+  FC_PART_ERROR_ENDS,
+} fc_part_error_t;
 
 typedef struct fc_part_row_t {
   fc_str_t type;
@@ -31,6 +42,8 @@ typedef struct fc_part_row_t {
   fc_str_t before;
   fc_str_t last;  // before the last part
   fc_str_t after;
+  fc_part_offer_t offer;
+  fc_part_error_t error;
 } fc_part_row_t;
 
 extern const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT];

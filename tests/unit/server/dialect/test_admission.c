@@ -4,6 +4,7 @@
 #include "dialect/admission.h"
 
 #include "helpers/test.h"
+#include "pool/turn.h"
 
 static const fc_str_t kGrpc = FC_STR("application/grpc");
 
@@ -62,9 +63,47 @@ static void deadlines_are_read_in_their_units(void **state) {
   }
 }
 
+// Each row of the table by what it says, so that a new row behind the others is offered.
+static void forms_that_are_offered_are_chosen_and_named(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *type;
+    bool offered;
+  } rows[] = {
+#define FC_PART_OFFERED true
+#define FC_PART_APART false
+#define FC_PART_FORM(name, offer, type, subtype, before, last, after, error) \
+  {#name, type "/" subtype, FC_PART_##offer},
+#include "pool/part_form.def"
+#undef FC_PART_FORM
+#undef FC_PART_OFFERED
+#undef FC_PART_APART
+  };
+  const fc_request_t other = {
+      .fields = {[FC_FIELD_ACCEPT] = FC_STR("image/png")}};
+  fc_admission_t admission = {0};
+  fc_error_t error;
+  fc_error_reset(&error);
+  assert_int_equal(fc_admission_parts(&other, &admission, &error),
+                   FC_INVALID_ARGUMENT);
+  assert_int_equal(error.code, FC_CODE_NOT_ACCEPTABLE);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    if (!row->offered) continue;
+    const fc_request_t request = {
+        .fields = {[FC_FIELD_ACCEPT] = fc_str(row->type)}};
+    fc_error_t none;
+    fc_error_reset(&none);
+    assert_int_equal(fc_admission_parts(&request, &admission, &none), FC_OK);
+    assert_int_equal(admission.parts, FC_PART_FORM_FIRST + (row - rows));
+    assert_non_null(strstr(error.message, row->type));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(deadlines_are_read_in_their_units),
+      FC_TEST(forms_that_are_offered_are_chosen_and_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
