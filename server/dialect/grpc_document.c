@@ -318,24 +318,34 @@ fc_status_t fc_grpc_write_statistics(const fc_server_t *server,
       sink, err);
 }
 
-// Reads the service that a health check names, and whether this server has it.
+// Returns the service in a path of gRPC, "/SERVICE/METHOD"; "" of any other path.
+static fc_str_t service_of(fc_str_t path) {
+  (void)fc_str_take(&path, '/');
+  const fc_str_t service = fc_str_take(&path, '/');
+  return path.size ? service : FC_STR("");
+}
+
+// The empty name is that of the server.
+static bool has_service(fc_str_t name) {
+  static const fc_str_t kPaths[] = {
+#define FC_GRPC_ROUTE(name, path, methods, scope, document) FC_STR(path),
+#define FC_GRPC_DIALECT_ROUTE(name, path, methods, scope, dialect) FC_STR(path),
+#include "dialect/route.def"
+  };
+  bool has = name.size == 0;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kPaths); i++) {
+    has |= fc_str_equal(name, service_of(kPaths[i]));
+  }
+  return has;
+}
+
 static fc_status_t find_service(fc_str_t body, fc_str_t *out_name,
                                 bool *out_known, fc_error_t *err) {
-  static const char *const kServices[] = {
-      "",
-      "inference.GRPCInferenceService",
-      "grpc.health.v1.Health",
-      "tensorflow.serving.PredictionService",
-      "tensorflow.serving.ModelService",
-      "grpc.reflection.v1.ServerReflection",
-      "grpc.reflection.v1alpha.ServerReflection"};
   static const fc_proto_row_t kRow = {1, FC_PROTO_TEXT, 0};
   *out_name = FC_STR("");
   *out_known = false;
   FC_TRY(fc_proto_read(body, &kRow, 1, out_name, err));
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kServices); i++) {
-    *out_known |= fc_str_equal(*out_name, fc_str(kServices[i]));
-  }
+  *out_known = has_service(*out_name);
   return FC_OK;
 }
 
