@@ -31,6 +31,8 @@
 
 typedef struct fc_exchange_t fc_exchange_t;
 
+#define FC_ANSWER_TAIL_FIELDS 4
+
 // The head of an answer, without the fields that the carrier adds.
 typedef struct fc_answer_t {
   int status;
@@ -58,7 +60,8 @@ typedef struct fc_answer_t {
   const fc_batched_t *batch;  // written after these times; NULL: none
   bool is_last;               // the connection should close after this answer
   // For gRPC (request.has_trailers). `tail` has field lines that follow the body; static
-  // text. `is_tail`: there is no body, and the bytes of the answer are such lines.
+  // text. `is_tail`: there is no body, and the bytes of the answer are such lines. There
+  // are FC_ANSWER_TAIL_FIELDS lines at most.
   fc_str_t tail;
   bool is_tail;
 } fc_answer_t;

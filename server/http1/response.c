@@ -50,7 +50,7 @@ fc_str_t fc_response_reason(int status) {
   return FC_STR("Unknown");
 }
 
-static char *put(char *out, fc_str_t text) {
+static inline char *put(char *out, fc_str_t text) {
   memcpy(out, text.data, text.size);
   return out + text.size;
 }
@@ -77,17 +77,14 @@ static char *put_ms(char *out, uint64_t ns) {
   return put_three(out, (unsigned)(ns / 1000u % 1000u));
 }
 
-#define LEAD "Server-Timing: "
-
-// The Server-Timing field of a request in which no stage took a millisecond.
-static const char kQuick[] = LEAD
+// The times of a request in which no stage took a millisecond.
+static const char kQuick[] =
 #define FC_STAGE(name, text) text ";dur=0.000,"
 #include "pool/stage.def"
 #undef FC_STAGE
     ;
 // The places of the times in kQuick.
 typedef struct quick_t {
-  char lead[sizeof LEAD - 1];
 #define FC_STAGE(name, text) char name[sizeof text ";dur=0.000," - 1];
 #include "pool/stage.def"
 #undef FC_STAGE
@@ -106,86 +103,82 @@ static bool is_quick(const uint64_t *spent_ns) {
 }
 
 // Nearly all requests are quick, and printing each time separately costs more.
-static char *put_quick_timing(char *out, const uint64_t *spent_ns) {
+static char *put_quick_times(char *out, const uint64_t *spent_ns) {
   memcpy(out, kQuick, sizeof kQuick - 1);
   for (unsigned i = 0; i < FC_STAGE_COUNT; i++) {
     put_three(out + kQuickEnds[i] - 3, (uint32_t)spent_ns[i] / 1000u);
   }
-  // The field ends without its last comma.
-  return put(out + sizeof kQuick - 2, FC_STR("\r\n"));
+  return out + sizeof kQuick - 2;  // without the last comma
 }
 
-static char *put_timing(char *out, const uint64_t *spent_ns) {
-  if (is_quick(spent_ns)) return put_quick_timing(out, spent_ns);
-  out = put(out, FC_STR(LEAD));
+static char *put_times(char *out, const uint64_t *spent_ns) {
+  if (is_quick(spent_ns)) return put_quick_times(out, spent_ns);
 #define FC_STAGE(name, text)            \
   if (FC_STAGE_##name) *out++ = ',';    \
   out = put(out, FC_STR(text ";dur=")); \
   out = put_ms(out, spent_ns[FC_STAGE_##name]);
 #include "pool/stage.def"
 #undef FC_STAGE
-  return put(out, FC_STR("\r\n"));
+  return out;
 }
 
-// Writes after the times: the rows of the batch, and how many rows were computed for
-// them.
+// The rows of the batch, and how many rows were computed for them.
 static char *put_batch(char *out, const fc_batched_t *batch) {
-  out = put(out - 2, FC_STR(",batch;desc=\""));
+  out = put(out, FC_STR(",batch;desc=\""));
   out = fc_number_print_u64(batch->rows, out);
   *out++ = '/';
   out = fc_number_print_u64(batch->computed, out);
-  return put(out, FC_STR("\"\r\n"));
+  *out++ = '"';
+  return out;
 }
 
-static char *put_field(char *out, fc_str_t name, fc_str_t value) {
-  if (value.size == 0) return out;
-  out = put(out, name);
-  out = put(out, value);
-  return put(out, FC_STR("\r\n"));
+// ---------------------------------------------------------------------------
+// Values of fields, for answer_field.def
+
+static char *put_timing(char *out, const fc_answer_t *answer) {
+  out = put_times(out, answer->spent_ns);
+  return FC_UNLIKELY(answer->batch != NULL) ? put_batch(out, answer->batch)
+                                            : out;
 }
 
-// Writes the field in which a server reports its span, from a draft of W3C Trace Context.
+static char *put_tag(char *out, const fc_answer_t *answer) {
+  if (answer->weak_digest) out = put(out, FC_STR("W/"));
+  *out++ = '"';
+  out = put(out, answer->digest);
+  *out++ = '"';
+  return out;
+}
+
 static char *put_trace(char *out, const fc_trace_t *trace) {
-  out = put(out, FC_STR("traceresponse: "));
   fc_trace_print(trace, out);
-  return put(out + FC_TRACE_TEXT, FC_STR("\r\n"));
+  return out + FC_TRACE_TEXT;
 }
 
-// The explorer's page may load scripts, styles and pictures from this server and send it
-// requests, and nothing else. No page may show it in a frame.
-static const char kPage[] =
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; "
-    "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'\r\n"
-    "X-Content-Type-Options: nosniff\r\n"
-    "Referrer-Policy: no-referrer\r\n"
-    "Cache-Control: no-cache\r\n"
-    "Vary: Accept, Accept-Encoding\r\n";
+static char *put_session(char *out, const fc_session_t *session) {
+  fc_session_print_id(session, out);
+  return out + FC_SESSION_ID_SIZE;
+}
 
-// https://fetch.spec.whatwg.org/#http-responses: kPreflight has the methods and fields
-// that a page may send. kExposed has the fields of answers that a page may read, in
-// addition to those that the specification always allows.
-static const char kPreflight[] =
-    "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, DELETE\r\n"
-    "Access-Control-Allow-Headers: Authorization, Content-Type, "
-    "Content-Encoding, Farcall-Session, Farcall-Session-Step, "
-    "Farcall-Timeout-Ms, If-Match, If-None-Match, "
-    "Inference-Header-Content-Length, traceparent, X-Request-Id\r\n"
-    "Access-Control-Max-Age: 7200\r\n";
+static bool is_preflight(const fc_answer_t *answer) {
+  return answer->origin.size && answer->is_preflight;
+}
+
+// "Name, Name": each with the comma in front.
+#define EXPOSED(name) ", " name
+#define HIDDEN(name)
+#define FC_ANSWER_FIELD(name, read, when, value) read(name)
 static const char kExposed[] =
-    "Access-Control-Expose-Headers: ETag, Farcall-Error-Code, "
-    "Farcall-Session, Inference-Header-Content-Length, Retry-After, Server-Timing, "
-    "traceresponse, X-Request-Id\r\n";
+#include "http1/answer_field.def"
+    ;
+#undef FC_ANSWER_FIELD
+#undef EXPOSED
+#undef HIDDEN
 
-static char *put_origin(char *out, const fc_answer_t *answer) {
-  if (answer->by_origin) out = put(out, FC_STR("Vary: Origin\r\n"));
-  if (!answer->origin.size) return out;
-  out = put_field(out, FC_STR("Access-Control-Allow-Origin: "), answer->origin);
-  if (answer->is_preflight) {
-    return put(out, fc_str_make(kPreflight, sizeof kPreflight - 1));
-  }
-  return put(out, fc_str_make(kExposed, sizeof kExposed - 1));
+static char *put_exposed(char *out) {
+  return put(out, fc_str_make(kExposed + 2, sizeof kExposed - 3));
 }
+
+// ---------------------------------------------------------------------------
 
 char *fc_response_chunk(uint64_t size, char *end) {
   static const char kDigits[] = "0123456789abcdef";
@@ -208,59 +201,14 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   *out++ = ' ';
   out = put(out, fc_response_reason(answer->status));
   out = put(out, FC_STR("\r\n"));
-  out = put_field(out, FC_STR("Content-Type: "), answer->content_type);
-  if (answer->coding) {
-    out = put_field(
-        out, FC_STR("Content-Encoding: "),
-        answer->coding == FC_CODING_GZIP ? FC_STR("gzip") : FC_STR("deflate"));
+#define FC_ANSWER_FIELD(name, read, when, value) \
+  if (when) {                                    \
+    out = put(out, FC_STR(name ": "));           \
+    out = value;                                 \
+    out = put(out, FC_STR("\r\n"));              \
   }
-  if (!head->no_length) {
-    out = put(out, FC_STR("Content-Length: "));
-    out = fc_number_print_u64(head->length, out);
-    out = put(out, FC_STR("\r\n"));
-  }
-  if (head->in_chunks) out = put(out, FC_STR("Transfer-Encoding: chunked\r\n"));
-  // nginx buffers answers unless the answer or nginx' configuration forbids it.
-  if (answer->as_it_comes) out = put(out, FC_STR("X-Accel-Buffering: no\r\n"));
-  if (answer->no_store) out = put(out, FC_STR("Cache-Control: no-store\r\n"));
-  out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
-  if (answer->digest.size) {
-    out = put(out,
-              answer->weak_digest ? FC_STR("ETag: W/\"") : FC_STR("ETag: \""));
-    out = put(out, answer->digest);
-    out = put(out, FC_STR("\"\r\n"));
-  }
-  if (answer->trace) out = put_trace(out, answer->trace);
-  if (answer->is_page) out = put(out, fc_str_make(kPage, sizeof kPage - 1));
-  if (answer->spent_ns) {
-    out = put_timing(out, answer->spent_ns);
-    if (FC_UNLIKELY(answer->batch != NULL)) out = put_batch(out, answer->batch);
-  }
-  if (FC_UNLIKELY(answer->session != NULL)) {
-    char id[FC_SESSION_ID_SIZE];
-    fc_session_print_id(answer->session, id);
-    out =
-        put_field(out, FC_STR("Farcall-Session: "), fc_str_make(id, sizeof id));
-  }
-  out = put_field(out, FC_STR("Allow: "), answer->allow);
-  out = put_field(out, FC_STR("Farcall-Error-Code: "), answer->code);
-  out = put_origin(out, answer);
-  if (answer->status == 401)
-    out = put(out, FC_STR("WWW-Authenticate: Bearer\r\n"));
-  if (answer->document) {
-    out = put(out, FC_STR("Inference-Header-Content-Length: "));
-    out = fc_number_print_u64(answer->document, out);
-    out = put(out, FC_STR("\r\n"));
-  }
-  if (answer->retry_after) {
-    out = put(out, FC_STR("Retry-After: "));
-    out = fc_number_print_u64(answer->retry_after, out);
-    out = put(out, FC_STR("\r\n"));
-  }
-  out = put_field(out, FC_STR("Date: "), head->date);
-  if (head->close) out = put(out, FC_STR("Connection: close\r\n"));
-  else if (head->keep_alive)
-    out = put(out, FC_STR("Connection: keep-alive\r\n"));
+#include "http1/answer_field.def"
+#undef FC_ANSWER_FIELD
   out = put(out, FC_STR("\r\n"));
   if (head->in_chunks && head->length) {
     char line[FC_RESPONSE_CHUNK];

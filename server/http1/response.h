@@ -21,6 +21,14 @@ typedef struct fc_response_head_t {
   fc_str_t date;
 } fc_response_head_t;
 
+// How many fields a head can have.
+enum {
+  FC_RESPONSE_FIELDS = 0
+#define FC_ANSWER_FIELD(name, read, when, value) +1
+#include "http1/answer_field.def"
+#undef FC_ANSWER_FIELD
+};
+
 // Writes the head so that it ends at `end`, which must have FC_LIMIT_HEAD bytes of room
 // before it. Returns the head's first byte.
 char *fc_response_head(const fc_response_head_t *head, char *end);

@@ -6,7 +6,9 @@
 
 #include "http2/connection.h"
 
-#define FIELDS_MAX 40  // the most fields of an answer
+// Of an answer: ":status", the fields of its head, and those of gRPC behind the answer,
+// which may stand in the head.
+#define FIELDS_MAX (1 + FC_RESPONSE_FIELDS + FC_ANSWER_TAIL_FIELDS)
 
 static fc_http2_stream_t *of_exchange(fc_exchange_t *x) {
   const size_t offset = offsetof(fc_http2_stream_t, exchange);

@@ -79,10 +79,10 @@ static void check_answer(const fixture_server_t *server, const char *origin,
   has(&response, "Access-Control-Allow-Methods", NULL);
   has(&response, "Access-Control-Allow-Credentials", NULL);
   has(&response, "Access-Control-Expose-Headers",
-      told ? "ETag, Farcall-Error-Code, Farcall-Session, "
-             "Inference-Header-Content-Length, Retry-After, Server-Timing, "
-             "traceresponse, X-Request-Id"
-           : NULL);
+      told
+          ? "X-Request-Id, ETag, traceresponse, Server-Timing, Farcall-Session, "
+            "Farcall-Error-Code, Inference-Header-Content-Length, Retry-After"
+          : NULL);
   has(&response, "Vary", varies ? "Origin" : NULL);
   fixture_response_free(&response);
 }
