@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/float_format.h"
+#include "base/width.h"
 #include "module/vm/hal/objects.h"
 
 static fc_status_t failed(fc_error_t *err, const char *what) {
@@ -99,67 +101,6 @@ static fc_status_t expect_eq(fc_vm_native_call_t *call, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Almost equal
 
-// Converts a one-byte float type without infinity. Its NaN has all bits below the sign
-// set; with `zero_is_nan` the NaN is instead the bits of minus zero.
-static double small_float(uint8_t bits, int mantissa_bits, int bias,
-                          bool zero_is_nan) {
-  const int sign = bits >> 7, mantissa = bits & ((1 << mantissa_bits) - 1);
-  const int exponent = (bits & 0x7F) >> mantissa_bits;
-  if (zero_is_nan ? bits == 0x80 : (bits & 0x7F) == 0x7F) return (double)NAN;
-  const double value =
-      exponent ? ldexp(1 + ldexp(mantissa, -mantissa_bits), exponent - bias)
-               : ldexp(mantissa, 1 - bias - mantissa_bits);
-  return sign ? -value : value;
-}
-
-typedef enum float_word_t {
-  WORD_F16 = 0x21000010,
-  WORD_F32 = 0x21000020,
-  WORD_F64 = 0x21000040,
-  WORD_BF16 = 0x22000010,
-  WORD_F8E5M2 = 0x24000008,
-  WORD_F8E4M3FN = 0x25000008,
-  WORD_F8E5M2FNUZ = 0x26000008,
-  WORD_F8E4M3FNUZ = 0x27000008,
-} float_word_t;
-
-// False: the element type is no float.
-static bool read_float(uint32_t word, const uint8_t *at, double *out) {
-  uint16_t half;
-  float single;
-  switch ((float_word_t)word) {
-    case WORD_F16:
-      memcpy(&half, at, sizeof half);
-      *out = (double)fc_half_to_float(half);
-      return true;
-    case WORD_BF16:
-      memcpy(&half, at, sizeof half);
-      *out = (double)fc_bfloat_to_float(half);
-      return true;
-    case WORD_F32:
-      memcpy(&single, at, sizeof single);
-      *out = (double)single;
-      return true;
-    case WORD_F64:
-      memcpy(out, at, sizeof *out);
-      return true;
-    case WORD_F8E5M2:
-      *out = (double)fc_half_to_float((uint16_t)(*at << 8));
-      return true;
-    case WORD_F8E4M3FN:
-      *out = small_float(*at, 3, 7, false);
-      return true;
-    case WORD_F8E5M2FNUZ:
-      *out = small_float(*at, 2, 16, true);
-      return true;
-    case WORD_F8E4M3FNUZ:
-      *out = small_float(*at, 3, 8, true);
-      return true;
-    default:
-      return false;
-  }
-}
-
 static bool almost_equal(double left, double right, double absolute,
                          double relative) {
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
@@ -176,13 +117,15 @@ static fc_status_t expect_almost_eq(fc_vm_native_call_t *call,
   FC_TRY(elements_of(call, 1, &left, err));
   FC_TRY(elements_of(call, 2, &right, err));
   FC_TRY(same_shape(&left, &right, err));
-  const uint32_t word = left.view->element_type;
+  const fc_dtype_t dtype = fc_dtype_from_hal(left.view->element_type);
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const fc_float_format_t *format = &fc_float_formats[dtype];
+  if (left.count && !format->bias) return failed(err, "floats to compare");
   for (uint64_t i = 0; i < left.count; i++) {
-    double a, b;
-    if (!read_float(word, left.data + i * left.width, &a) ||
-        !read_float(word, right.data + i * right.width, &b)) {
-      return failed(err, "floats to compare");
-    }
+    const double a =
+        fc_float_value(format, fc_width_load(info, left.data + i * left.width));
+    const double b = fc_float_value(
+        format, fc_width_load(info, right.data + i * right.width));
     if (almost_equal(a, b, (double)call->arguments[3].f32,
                      (double)call->arguments[4].f32)) {
       continue;

@@ -38,4 +38,7 @@ static inline bool fc_float_is_nan(const fc_float_format_t *format,
          (size > format->highest && size != format->infinity);
 }
 
+// Returns the number that `bits`, the bits of an element, stand for.
+double fc_float_value(const fc_float_format_t *format, uint64_t bits);
+
 #endif  // FARCALL_CORE_BASE_FLOAT_FORMAT_H_

@@ -115,25 +115,7 @@ typedef struct number_t {
   bool is_whole;
 } number_t;
 
-static double float_value(const fc_float_format_t *format, uint64_t bits) {
-  const uint64_t size = bits & ~format->sign;
-  const int mantissa = format->mantissa_bits;
-  const uint64_t rest = size & ((UINT64_C(1) << mantissa) - 1);
-  const int exponent = (int)(size >> mantissa);
-  double value;
-  if (format->infinity && size == format->infinity) {
-    value = (double)INFINITY;
-  } else if (exponent || fc_float_is_positive(format)) {
-    value = ldexp((double)(rest | UINT64_C(1) << mantissa),
-                  exponent - format->bias - mantissa);
-  } else {
-    value = ldexp((double)rest, 1 - format->bias - mantissa);
-  }
-  return bits & format->sign ? -value : value;
-}
-
-// Reads a value as a number of a float type. False when the value is a text that does not
-// stand for a float of the type.
+// False when `value` is a text that does not stand for a float of the type.
 static bool read_float(yyjson_val *value, fc_dtype_t dtype, number_t *out) {
   const fc_float_format_t *format = &fc_float_formats[dtype];
   const size_t size = yyjson_get_len(value);
@@ -150,7 +132,7 @@ static bool read_float(yyjson_val *value, fc_dtype_t dtype, number_t *out) {
   out->step = bits & format->sign ? -step : step;
   out->is_nan = fc_float_is_nan(format, bits);
   out->is_whole = false;
-  out->value = out->is_nan ? 0 : float_value(format, bits);
+  out->value = out->is_nan ? 0 : fc_float_value(format, bits);
   return true;
 }
 

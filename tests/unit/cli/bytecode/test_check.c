@@ -122,6 +122,12 @@ static const struct {
      {I32, 1, {4}, {1, 2, 3, 4}},
      "expected equal element types",
      "expected equal element types"},
+    // Only the first byte of each float counts: 2^-127 and 2^-126.
+    {"floats that have no zero",
+     {0x28000008, 1, {1}, {0}},
+     {0x28000008, 1, {1}, {0x1.000002p0f}},
+     "expected equal values, element 0 differs",
+     NULL},
     {"no floats",
      {I32, 1, {4}, {1, 2, 3, 4}},
      {I32, 1, {4}, {1, 2, 3, 4}},
