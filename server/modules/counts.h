@@ -26,9 +26,12 @@ typedef struct fc_series_t {
   uint64_t sent;      // bytes of the bodies of their answers
   // For calls with results. `joined`: calls that were computed in a batch. `executions`:
   // how often the function was called, by the size of the batch; each call adds its
-  // share, in parts of FC_BATCH_PARTS. `padding`: the share of rows that no client sent.
+  // share, in parts of FC_BATCH_PARTS. So it does to `executed`, their sum, to `rows`,
+  // where a call without has one, and to `padding`, the rows that no client sent.
   uint64_t joined;
   uint64_t executions[FC_BATCH_SIZES];
+  uint64_t executed;
+  uint64_t rows;
   uint64_t padding;
   // For calls with results that are not in parts: the time from the first byte of the
   // request to the answer, and the time in each stage.

@@ -103,13 +103,21 @@ def executions(server, function):
         server.get("/metrics").body.decode(), re.M)}
 
 
+def counted_as_triton(server, model):
+    """Requests, inferences (a request has as many as its batch has rows) and executions."""
+    text = server.get("/metrics").body.decode()
+    labels = rf'{{model="{re.escape(model)}",version="1"}}'
+    return tuple(int(re.search(rf"^nv_inference_{name}{labels} (\d+)$", text, re.M)[1])
+                 for name in ("request_success", "count", "exec_count"))
+
+
 def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
     alone = serve(*BUSY[1:], "--batch=off", folder)
     recorder = Recorder(alone)
     for name in MODULES:
         record(alone, f"{name}/good", recorder)
     load(alone, recorder, tmp_path / "cases", 2000)
-    server = serve(*BUSY, folder)
+    server = serve(*BUSY, "--metrics-triton", folder)
     load(server, recorder, tmp_path / "cases", 10000)
     batched = {name: number(server, "farcall_batched_calls_total", f"{name}/good")
                for name in MODULES}
@@ -118,6 +126,8 @@ def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
     assert (batched["mlir"] > 0) == (os.environ["FARCALL_ISOLATION"] == "process")
     executed = executions(server, "bytecode/good")
     assert set(executed) <= {1, 2, 4, 8, 16} and max(executed) > 1
+    calls, _, executions_ = counted_as_triton(server, "bytecode.good")
+    assert 0 <= executions_ - sum(executed.values()) < len(executed) and executions_ < calls
     assert executions(alone, "bytecode/good").keys() == {1}
     assert sum(number(alone, "farcall_batched_calls_total", f"{name}/good")
                for name in MODULES) == 0
@@ -143,7 +153,7 @@ def test_clients_of_triton_see_batches(serve, iree, tmp_path, batch):
     text = "".join(PLAIN.format(n=n) for n in SIZES)
     shutil.copy(iree.compile_text("plain", f"module {{{text}}}", *BACKENDS["bytecode"]),
                 tmp_path / "m.vmfb")
-    server = serve(f"--batch={batch}", tmp_path)
+    server = serve(f"--batch={batch}", "--metrics-triton", tmp_path)
 
     def config(model):
         document = server.get(f"/v2/models/{model}/config").json
@@ -165,6 +175,7 @@ def test_clients_of_triton_see_batches(serve, iree, tmp_path, batch):
             for each in stats["batch_stats"]] == [
         (1, 1), (3, 2), *((count, 1) for count in range(20, 34))]
     assert stats["inference_stats"]["success"]["count"] == 23
+    assert counted_as_triton(server, "m.rows") == (23, 7 + sum(range(20, 40)), 23)
 
 
 def test_who_leaves_or_is_late_takes_nobody_along(serve, folder, tmp_path):  # noqa: F811
