@@ -253,6 +253,11 @@
 // A body or answer of at most this many bytes is copied at once, even if nothing of
 // FC_LIMIT_COPY is left.
 #define FC_LIMIT_COPY_SMALL (16u << 10)
+// How many bytes of larger bodies the loop also copies at once in one turn, for calls that
+// are begun together: a batch is whole before its process begins it. And the largest such
+// body, at which its area in the ring still keeps its pages (FC_RING_KEPT).
+#define FC_LIMIT_COPY_BATCH (1u << 20)
+#define FC_LIMIT_BATCH_BODY (256u << 10)
 // After this time without calls a process ends. Exceptions: its module's oldest process,
 // and processes that have one call each (--fresh=call).
 #define FC_LIMIT_SPARE_MS 10000

@@ -177,7 +177,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   }
   const fc_str_t body = fc_process_host_body(host, job);
   fc_blocks_note_copied(host->base.pool->blocks, body.size);
-  if (!fc_process_is_small(body.size)) {
+  if (!child->open && !fc_process_is_small(body.size)) {
     child->giving = (fc_giving_t){.active = true};
     fc_child_give_on(child);
     return;
@@ -187,7 +187,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
 }
 
 // Gives the process a call that is published only by fc_child_close_batch. Its body is
-// copied into the ring at once.
+// copied into the ring at once, whatever its size.
 static void give_open(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   child->ring.holds = true;
   child->open++;
@@ -198,8 +198,19 @@ static void give_open(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
 // Batches have only calls whose bodies can be copied at once.
 bool fc_process_host_may_join(const fc_host_t *base, const fc_job_t *job) {
   const fc_process_host_t *host = (const fc_process_host_t *)base;
-  return !host->fresh && fc_process_is_small(job->call.body.size) &&
+  return !host->fresh && job->call.body.size <= FC_LIMIT_BATCH_BODY &&
          (!host->alone_ns || host->alone_ns <= fc_clock_ns());
+}
+
+_Static_assert(FC_LIMIT_BATCH_BODY <= FC_LIMIT_SHARED, "no body is in a file");
+
+// May so many bytes be copied at once in this turn? Counts them.
+static bool copies_at_once(const fc_process_host_t *host, uint64_t size) {
+  fc_process_hosts_t *all = fc_process_hosts_of(host);
+  if (fc_process_is_small(size)) return true;
+  if (size > FC_LIMIT_BATCH_BODY || size > all->batch_left) return false;
+  all->batch_left -= size;
+  return true;
 }
 
 bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
@@ -209,7 +220,8 @@ bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
   const uint64_t now_ns = fc_clock_ns();
   if (!child->open || child->count + child->left >= FC_RING_SLOTS ||
       !fc_process_host_may_join(base, job) ||
-      (host->blame.until_ns && is_blamed(host, job, now_ns))) {
+      (host->blame.until_ns && is_blamed(host, job, now_ns)) ||
+      !copies_at_once(host, job->call.body.size)) {
     return false;
   }
   give_open(child, job, now_ns);
@@ -254,7 +266,7 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
   } while (offer == FC_OFFER_FULL && child->unreachable);
   if (offer != FC_OFFER_TAKEN) return offer;
   if (FC_UNLIKELY(ahead == FC_AHEAD_NONE) &&
-      fc_process_is_small(job->call.body.size)) {
+      copies_at_once(host, job->call.body.size)) {
     give_open(child, job, now_ns);
   } else {
     give(child, job, now_ns);

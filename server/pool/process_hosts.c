@@ -22,6 +22,7 @@ void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   fc_process_host_t **at = &all->busy;
   (void)awake;
   all->copy_left = FC_LIMIT_COPY;
+  all->batch_left = FC_LIMIT_COPY_BATCH;
   (void)fc_nursery_collect(&all->nursery, REPLIES);
   fc_cradles_free_files(all);
   while (*at) {

@@ -100,6 +100,8 @@ typedef struct fc_process_hosts_t {
   // The bytes that all hosts together may still copy in this turn; small bodies and
   // answers are copied anyway. fc_process_hosts_collect sets it to FC_LIMIT_COPY.
   uint64_t copy_left;
+  // The same for bodies of batches, with FC_LIMIT_COPY_BATCH.
+  uint64_t batch_left;
   uint32_t starting;     // processes of all hosts that do not serve yet
   fc_nursery_t nursery;  // started with the first host
   fc_child_t *closed;    // children that have ended and are not buried yet
@@ -167,7 +169,8 @@ void fc_process_host_on_left(fc_order_t *removal);
 
 fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job,
                                  fc_ahead_t ahead, fc_error_t *err);
-// False if the body is not small, or shortly after a batch ended its process.
+// False if the body is above FC_LIMIT_BATCH_BODY, or shortly after a batch ended its
+// process.
 bool fc_process_host_may_join(const fc_host_t *host, const fc_job_t *job);
 bool fc_process_host_join(fc_host_t *host, const fc_job_t *first,
                           fc_job_t *job);

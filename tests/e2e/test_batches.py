@@ -252,6 +252,10 @@ IN_PLACE = ROWS.replace("const float *at", "float *at").replace(
     "y[i * width + k] = 3 * at[k] + at[0]", "at[k] += 2 * at[k] + 1").replace(
     "*out = (rows_t){y, y, 0,", "*out = (rows_t){x->a, y, 0,")
 
+# A call takes as long whatever rows it has.
+STEADY = ROWS.replace(
+    "float *y", "for (volatile int i = 0; i < 100000; i++) {}\n  float *y")
+
 
 def compile_rows(path, sizes=(1, 4, 8), text=ROWS):
     (path / "m.c").write_text(text)
@@ -269,21 +273,44 @@ def row(first):
     return [[[first, 1.5, -2]]]
 
 
+def long_row(first, size):
+    """A body of so many bytes."""
+    text = json.dumps(row(first))
+    return text[0] + " " * (size - len(text)) + text[1:]
+
+
+@pytest.mark.parametrize("size, cases, count", [(20, 300, 4000), (40 << 10, 50, 1000)])
 @pytest.mark.parametrize("what, status, code", [
     (13, 502, "worker_crashed"), (17, 422, "call_failed")])
-def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code):
-    """Whatever one row does, the other rows of its batch are answered."""
+def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code, size, cases,
+                                   count):
+    """Whatever a row does, the others that it was begun with are answered."""
     compile_rows(tmp_path)
     server = process_server(*BUSY, tmp_path)
     recorder = Recorder(server)
-    for first in range(300):
-        recorder.call("m/f", row(first if first not in (13, 17, 19) else 0.5))
+    for first in range(cases):
+        recorder.call("m/f", long_row(first if first not in (13, 17, 19) else 0.5, size))
     reply = server.call("m/f", row(what))
     assert (reply.status, reply.json["code"]) == (status, code), reply.json
-    recorder.call("m/f", row(what))
-    load(server, recorder, tmp_path / "cases", 4000)
-    # For a second after a crash there are no batches.
+    recorder.call("m/f", long_row(what, size))
+    load(server, recorder, tmp_path / "cases", count)
+    # For a second after a crash there are none.
     assert number(server, "farcall_batched_calls_total", "m/f") > 0
+
+
+@pytest.mark.parametrize("size, together", [
+    (16 << 10, True), ((16 << 10) + 1, True), (256 << 10, True), ((256 << 10) + 1, False)])
+def test_bodies_that_are_copied_at_once_are_batched(process_server, tmp_path, size, together):
+    compile_rows(tmp_path, text=STEADY)
+    server = process_server(*BUSY, tmp_path)
+    recorder = Recorder(server)
+    for first in range(20, 50):
+        recorder.call("m/f", long_row(first, size))
+    load(server, recorder, tmp_path / "cases", 300)
+    assert (number(server, "farcall_batched_calls_total", "m/f") > 0) == together
+    # At most 1 MiB of them in a turn.
+    most = max([*executions(server, "m/f"), 1])
+    assert most <= 4 or size < 256 << 10
 
 
 def test_only_the_row_that_hangs_is_late(process_server, tmp_path):
