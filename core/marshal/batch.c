@@ -43,12 +43,11 @@ static int64_t plan_most(const fc_bucket_cost_t *buckets, uint32_t count,
   return rows;
 }
 
-void fc_batch_plan(const fc_bucket_cost_t *buckets, uint32_t count,
-                   int64_t rows, uint64_t *out_uses) {
+// Makes an exact plan for 2 to FC_BATCH_PLANNED rows.
+static void plan_rest(const fc_bucket_cost_t *buckets, uint32_t count,
+                      int64_t rows, uint64_t *out_uses) {
   uint64_t least[FC_BATCH_PLANNED + 1];  // cost of so many rows
   uint8_t last[FC_BATCH_PLANNED + 1];    // a bucket of theirs
-  memset(out_uses, 0, count * sizeof *out_uses);
-  rows = plan_most(buckets, count, rows, out_uses);
   least[0] = 0;
   for (int64_t n = 1; n <= rows; n++) {
     least[n] = UINT64_MAX;
@@ -64,6 +63,15 @@ void fc_batch_plan(const fc_bucket_cost_t *buckets, uint32_t count,
     out_uses[last[rows]]++;
     rows -= buckets[last[rows]].rows;
   }
+}
+
+void fc_batch_plan(const fc_bucket_cost_t *buckets, uint32_t count,
+                   int64_t rows, uint64_t *out_uses) {
+  memset(out_uses, 0, count * sizeof *out_uses);
+  rows = plan_most(buckets, count, rows, out_uses);
+  // Most calls have one row, and tables for it would take longer than the plan.
+  if (rows > 1) plan_rest(buckets, count, rows, out_uses);
+  else if (rows == 1) out_uses[find_cheapest(buckets, count, 1)]++;
 }
 
 // ---------------------------------------------------------------------------

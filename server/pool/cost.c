@@ -5,6 +5,7 @@
 
 #define NS_PER_S 1000000000u
 #define WEIGHT 8  // a call counts for an eighth of the new average
+#define RISES 64  // what CALL takes rises by a 64th of a longer one
 
 // If batches gained nothing, they are tried again after this number of calls.
 #define RETRY 64
@@ -24,11 +25,18 @@ void fc_cost_doubt(fc_cost_t *cost) {
   if (cost->needed < 1u << 16) cost->needed *= 2;
 }
 
+// What CALL takes falls at once and rises slowly, because a worker that the system does
+// not let run only takes longer. Each call of a batch reports it.
+static void learn_call(uint64_t *share_ns, uint32_t calls, uint64_t ns) {
+  const uint64_t had_ns = *share_ns;
+  if (had_ns && ns > had_ns) *share_ns += (ns - had_ns) / RISES / calls;
+  else *share_ns = ns + !ns;
+}
+
 void fc_cost_learn_batch(fc_cost_t *cost, uint32_t calls, uint64_t call_ns,
                          uint64_t rest_ns) {
   uint64_t *share_ns = calls > 1 ? &cost->shared_ns : &cost->alone_ns;
-  const uint64_t ns = call_ns / calls;
-  *share_ns = *share_ns ? mix(*share_ns, ns) : ns + !ns;
+  learn_call(share_ns, calls, call_ns / calls);
   if (calls == 1) return;
   cost->tries = 0;
   const uint64_t all_ns = call_ns + calls * rest_ns;

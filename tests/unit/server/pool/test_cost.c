@@ -84,7 +84,36 @@ static void what_gains_nothing_is_tried_now_and_then(void **state) {
   assert_false(fc_cost_gains(&cost));
 }
 
-// A batch is given up if it takes much longer than batches did so far.
+// A worker that the system does not let run for a while makes no function slow.
+static void a_disturbance_is_no_cost(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t calls;      // of each batch
+    uint64_t disturbed;  // one batch takes so long
+    uint32_t others;     // that take 12 us, after it
+    bool gains;
+  } kRows[] = {
+      {"a turn of the loop", 8, 200000, 0, true},
+      {"a turn of another process", 8, 4000000, 0, true},
+      {"of two calls", 2, 200000, 0, true},
+      {"a long one", 8, 80000000, 0, false},
+      {"a long one, and one as ever", 8, 80000000, 1, true},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(kRows[0]), row, kRows) {
+    fc_cost_t cost = {.together = 8};
+    fc_cost_learn_batch(&cost, 1, 10000, 0);
+    for (uint32_t round = 0; round < row->others + 2; round++) {
+      const uint64_t ns = round == 1 ? row->disturbed : 12000;
+      for (uint32_t i = 0; i < row->calls; i++) {
+        fc_cost_learn_batch(&cost, row->calls, ns, 0);
+      }
+    }
+    assert_int_equal(fc_cost_gains(&cost), row->gains);
+  }
+}
+
+// A batch is given up when it takes much longer than was seen.
 static void the_limit_of_a_batch_follows_what_is_known(void **state) {
   (void)state;
   static const struct {
@@ -114,6 +143,7 @@ int main(void) {
       FC_TEST(an_average_follows_what_calls_cost),
       FC_TEST(who_is_doubted_proves_itself_for_longer),
       FC_TEST(what_gains_nothing_is_tried_now_and_then),
+      FC_TEST(a_disturbance_is_no_cost),
       FC_TEST(the_limit_of_a_batch_follows_what_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
