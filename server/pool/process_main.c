@@ -38,6 +38,7 @@ typedef struct self_t {
   const char *path;
   const char *parameters;
   int parent;
+  bool wakes;  // the loop sleeps, and is to be woken for calls of a batch
 } self_t;
 
 static void wake_loop(void) {
@@ -214,7 +215,13 @@ static void end_mate(void *context, const fc_slot_t *slot) {
   self_t *self = context;
   const fc_ring_slot_t *slots = self->ring.head->slots;
   const size_t at = (size_t)((const uint8_t *)slot - (const uint8_t *)slots);
-  if (fc_ring_done(&self->ring, (uint32_t)(at / sizeof *slots))) wake_loop();
+  self->wakes |= fc_ring_done(&self->ring, (uint32_t)(at / sizeof *slots));
+}
+
+static void tell(void *context) {
+  self_t *self = context;
+  if (self->wakes) wake_loop();
+  self->wakes = false;
 }
 
 static void serve_mates(self_t *self, uint32_t first) {
@@ -222,6 +229,7 @@ static void serve_mates(self_t *self, uint32_t first) {
                       .open = open_mate,
                       .close = close_mate,
                       .done = end_mate,
+                      .tell = tell,
                       .in_order = true,
                       .context = self};
   for (uint32_t i = 0; i < mates.count; i++) {

@@ -60,11 +60,13 @@ void fc_region_remove(fc_region_t *region, uint32_t index) {
   fc_free(region->allocator, served);
 }
 
+bool fc_region_push_done(fc_region_t *region, const fc_slot_t *slot) {
+  return fc_done_push(&region->done, region->slots,
+                      (uint32_t)(slot - region->slots));
+}
+
 void fc_region_hand_over(fc_region_t *region, const fc_slot_t *slot) {
-  if (fc_done_push(&region->done, region->slots,
-                   (uint32_t)(slot - region->slots))) {
-    region->wake(region->wake_context);
-  }
+  if (fc_region_push_done(region, slot)) region->wake(region->wake_context);
 }
 
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {

@@ -106,7 +106,10 @@ static inline fc_served_t *fc_region_find(const fc_region_t *region,
                                           uint32_t index) {
   return region->served[index / FC_SERVED_CHUNK][index % FC_SERVED_CHUNK];
 }
-// Hands the slot of an ended call from a worker back to the loop.
+// Hands the slot of an ended call from a worker back to the loop. fc_region_push_done does
+// not wake the loop. True: the caller must call `wake`, and soon: until then no other
+// worker does.
+bool fc_region_push_done(fc_region_t *region, const fc_slot_t *slot);
 void fc_region_hand_over(fc_region_t *region, const fc_slot_t *slot);
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
 // Must the tensors of a call of `function` end at an unmapped page?

@@ -40,6 +40,7 @@ typedef struct run_t {
   const fc_function_t *function;
   seats_t *all;
   uint32_t next;  // in order: the slots before are the loop's
+  bool gathers;   // the loop is told of several slots at once
 } run_t;
 
 // ---------------------------------------------------------------------------
@@ -111,6 +112,7 @@ static void hand_over(run_t *run, uint32_t at) {
          run->all->seats[run->next].state == SEAT_DONE) {
     mates->done(mates->context, mates->slots[run->next++]);
   }
+  if (!run->gathers) mates->tell(mates->context);
 }
 
 // The others may have what it needs.
@@ -323,6 +325,21 @@ static fc_status_t compute(const run_t *run, const group_t *group,
   return FC_OK;
 }
 
+static void answer_all(run_t *run, const group_t *group, bool computed) {
+  uint64_t told_ns = fc_clock_ns();
+  run->gathers = computed;
+  for (uint32_t i = 0; i < group->count; i++) {
+    const seat_t *seat = &run->all->seats[group->at[i]];
+    answer(run, group->at[i], computed);
+    if (computed && seat->last_ns - told_ns >= FC_TOGETHER_TELL_NS) {
+      run->mates->tell(run->mates->context);
+      told_ns = seat->last_ns;
+    }
+  }
+  run->gathers = false;
+  run->mates->tell(run->mates->context);
+}
+
 // Computes the calls of a group as one, or, if that fails, one by one.
 static void run_group(run_t *run, const group_t *group) {
   fc_error_t error;
@@ -339,9 +356,7 @@ static void run_group(run_t *run, const group_t *group) {
   }
   // An instance makes one call at a time.
   if (!computed) fc_frame_end(run->all->whole);
-  for (uint32_t i = 0; i < group->count; i++) {
-    answer(run, group->at[i], computed);
-  }
+  answer_all(run, group, computed);
   fc_frame_end(run->all->whole);
 }
 
@@ -364,6 +379,7 @@ void fc_worker_run_mates(fc_worker_t *worker, const fc_mates_t *mates) {
     } else {
       run_alone(worker, mates, at);
       mates->done(mates->context, mates->slots[at]);
+      mates->tell(mates->context);
     }
   }
   for (uint32_t at = 0; seated && at < mates->count; at++) {
@@ -380,13 +396,26 @@ void fc_worker_run_mates(fc_worker_t *worker, const fc_mates_t *mates) {
   }
 }
 
+typedef struct back_t {
+  fc_region_t *region;
+  bool wakes;  // the loop is to be woken
+} back_t;
+
 static void hand_back(void *context, const fc_slot_t *slot) {
-  fc_region_hand_over(context, slot);
+  back_t *back = context;
+  back->wakes |= fc_region_push_done(back->region, slot);
+}
+
+static void tell(void *context) {
+  back_t *back = context;
+  if (back->wakes) back->region->wake(back->region->wake_context);
+  back->wakes = false;
 }
 
 void fc_worker_run_batch(fc_worker_t *worker, uint32_t first) {
   fc_slot_t *slots = worker->region->slots;
-  fc_mates_t mates = {.done = hand_back, .context = worker->region};
+  back_t back = {.region = worker->region};
+  fc_mates_t mates = {.done = hand_back, .tell = tell, .context = &back};
   uint32_t slot = FC_SLOT_NONE;
   for (uint32_t next = first; slot != next; next = slots[slot].mate) {
     slot = next;

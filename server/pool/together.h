@@ -14,6 +14,9 @@
 // batches each function is tried for the rows.
 #define FC_TOGETHER_CHECKED 1024
 #define FC_TOGETHER_FIRST 16
+// How long the loop may sleep on while a worker writes the answers of what it has computed
+// together. To wake it for each costs more than a short answer.
+#define FC_TOGETHER_TELL_NS 50000u
 
 // The slots of a batch, and the functions by which a host handles them.
 typedef struct fc_mates_t {
@@ -25,6 +28,9 @@ typedef struct fc_mates_t {
   // Called for each slot when it has its outcome: it belongs to the loop from then on.
   bool in_order;
   void (*done)(void *context, const fc_slot_t *slot);
+  // Wakes the loop if slots are done since the last time and it sleeps. Called before the
+  // worker computes again, and at the end.
+  void (*tell)(void *context);
   void *context;
 } fc_mates_t;
 

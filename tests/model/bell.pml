@@ -142,6 +142,20 @@ inline finish(s, call, wanted) {
 }
 
 #ifdef BATCHES
+/* The loop may be told of both calls of a batch at once. */
+inline finish_one(s, call, wanted) {
+  if :: wanted -> response[s] = call :: else fi;
+  state[s] = DONE;
+  d_step { owed = owed || loop_asleep; loop_asleep = false }
+}
+
+inline tell() {
+  if
+  :: owed -> owed = false; eventfd = true
+  :: else
+  fi
+}
+
 inline take_mate(s) {
 #ifdef MUTANT_BATCH_MATE_IS_NOT_ASKED_FOR
   d_step {
@@ -162,7 +176,7 @@ active proctype worker() {
   bool rung, wanted;
 #ifdef BATCHES
   byte mate;
-  bool mate_wanted, hangs;
+  bool mate_wanted, hangs, owed;
 #endif
 end:
   do
@@ -183,8 +197,13 @@ end:
              :: !hangs -> hangs = true; hung = true; (false)
              :: true
              fi;
-             finish(turn, call, wanted);
-             finish(1 - turn, mate, mate_wanted)
+             finish_one(turn, call, wanted);
+#ifdef MUTANT_BATCH_LOOP_IS_TOLD_OF_THE_LAST_ONE
+             owed = false;
+#endif
+             if :: tell() :: true fi;
+             finish_one(1 - turn, mate, mate_wanted);
+             tell()
            :: else ->
              finish(turn, call, wanted);
              turn = (turn + 1) % SLOTS
@@ -214,7 +233,13 @@ end_asleep:
          fi
       od
     } unless { dying };
-    d_step { alive = false; dying = false; hung = false; exited = true }
+    d_step {
+      alive = false; dying = false; hung = false;
+#ifdef BATCHES
+      owed = false;
+#endif
+      exited = true
+    }
   od
 }
 
