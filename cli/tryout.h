@@ -9,6 +9,10 @@
 
 #include "farcall/base.h"
 
+// On a busy machine, or where the code sleeps, the child may take so many times its
+// processor time.
+#define FC_TRYOUT_TIMES 4
+
 typedef struct fc_tryout_t {
   pid_t pid;
   int pipe;
@@ -25,6 +29,7 @@ bool fc_tryout_start(fc_tryout_t *tryout, unsigned seconds,
 // Waits until the child has reported `size` more bytes. False: the child has ended or
 // reports no more, or `seconds` and one more second have passed.
 bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size);
+// Waits until the child has ended, and kills it if it is a second over its time.
 void fc_tryout_end(const fc_tryout_t *tryout);
 
 #endif  // FARCALL_CLI_TRYOUT_H_

@@ -12,7 +12,7 @@
 #include "local.h"
 #include "module/prove.h"
 
-#define SECONDS 60  // for all functions
+#define SECONDS 30  // for all functions
 #define UNTRIED FC_BATCH_OFF "they cannot be tried here"
 
 #define BEGINS UINT32_MAX  // sent before the first function is tried

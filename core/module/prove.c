@@ -2,10 +2,12 @@
 //
 // A bucket's rows are arranged in patterns. Each row stands at each place, and for any
 // two places there is a call with an unusual row at one and a normal row at the other.
+#define _POSIX_C_SOURCE 200809L
 #include "module/prove.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "abi/print.h"
 #include "marshal/frame.h"
@@ -56,7 +58,8 @@ typedef struct prover_t {
   uint8_t *which;  // by place: the row that stands there
   uint8_t *copy;   // of a result
   size_t copy_size;
-  size_t taken;  // bytes of rows and values
+  size_t taken;       // bytes of rows and values
+  uint64_t began_ns;  // processor time before it
   uint64_t dice;
   bool differs;  // within the tolerance
   bool refuses[BESIDE_COUNT];
@@ -266,11 +269,26 @@ static fc_status_t prepare(prover_t *prover) {
 // ---------------------------------------------------------------------------
 // Calls
 
+// Clock time would say that a function is slow where only the machine is busy.
+static uint64_t processor_ns(void) {
+  struct timespec now = {0};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t spent_ns(const prover_t *prover) {
+  return processor_ns() - prover->began_ns;
+}
+
 // Arranges the rows as `which` says, and calls the function with `rows` rows.
 static fc_status_t call(prover_t *prover, int64_t rows, fc_error_t *err) {
   const fc_prove_t *prove = prover->prove;
   fc_frame_t *frame = prove->frame;
   size_t count;
+  if (prove->left_ns && spent_ns(prover) >= *prove->left_ns) {
+    return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
+                   "the processor time for proofs is over");
+  }
   for (uint32_t i = 0; i < prover->input_count; i++) {
     const input_t *input = &prover->inputs[i];
     for (size_t at = 0; at < (size_t)rows; at++) {
@@ -522,9 +540,14 @@ fc_status_t fc_rows_prove(const fc_prove_t *prove,
                      .plan = prove->function->plan,
                      .wish = fc_module_sized(prove->function),
                      .dice = 1,
+                     .began_ns = processor_ns(),
                      .verdict = out_verdict};
   fc_arena_init(&prover.arena, fc_allocator_system(), 4096, SIZE_MAX);
   const fc_status_t status = try_all(&prover);
+  if (prove->left_ns) {
+    const uint64_t took_ns = spent_ns(&prover);
+    *prove->left_ns -= took_ns < *prove->left_ns ? took_ns : *prove->left_ns;
+  }
   fc_frame_end(prove->frame);
   fc_arena_deinit(&prover.arena);
   return status == FC_RESOURCE_EXHAUSTED ? fc_fail_memory(err) : FC_OK;

@@ -21,6 +21,9 @@ typedef struct fc_prove_t {
   fc_frame_t *frame;
   const fc_atomic_word_t *cancel;  // NULL: none
   uint64_t deadline_ns;            // of all calls; 0: none
+  // The processor time that is left for proofs, of all threads of the process. It is
+  // looked at between calls, and what the proof took is subtracted. NULL: no limit.
+  uint64_t *left_ns;
 } fc_prove_t;
 
 // True when there is something to prove for the function, or for any function

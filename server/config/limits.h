@@ -142,8 +142,11 @@
 // unless --trust needs the hash. Hashing this many bytes takes some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
-// How long the proofs of a generation's rows may take together (module/prove.h).
+// How much processor time the proofs of a generation's rows may take together
+// (module/prove.h), and how long they may take on a busy machine, or where a function
+// sleeps or does not return.
 #define FC_LIMIT_PROVE_MS 5000u
+#define FC_LIMIT_PROVE_CLOCK_MS 20000u
 // How long all other test calls of a generation may take together before it serves
 // (modules/trial.h), and how many bytes one compared answer may have.
 #define FC_LIMIT_TRIAL_MS 60000u

@@ -483,8 +483,8 @@ bool fc_trial_on_added(fc_generation_t *generation) {
   if (!trial) return false;
   // The time begins when the first worker serves, because loading may take long.
   if (!trial->due_ns) {
-    const uint64_t ms =
-        trial->stage == STAGE_PROVE ? FC_LIMIT_PROVE_MS : FC_LIMIT_TRIAL_MS;
+    const uint64_t ms = trial->stage == STAGE_PROVE ? FC_LIMIT_PROVE_CLOCK_MS
+                                                    : FC_LIMIT_TRIAL_MS;
     trial->due_ns = fc_clock_ns() + ms * 1000000ull;
   }
   go_on(trial);

@@ -54,6 +54,7 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
   *worker = (fc_worker_t){.region = region,
                           .index = index,
                           .spin = {.ns = region->spin_ns},
+                          .proofs_ns = FC_LIMIT_PROVE_MS * 1000000ull,
                           .keeper = {keep_in_body, worker}};
   fc_meter_init(&worker->meter, region->allocator, region->blocks);
   const fc_allocator_t metered = fc_meter_allocator(&worker->meter);
@@ -471,7 +472,8 @@ static fc_status_t run_proof(fc_worker_t *worker, fc_slot_t *slot,
   fc_prove_t prove = {.function = function,
                       .frame = worker->frame,
                       .cancel = &slot->cancel,
-                      .deadline_ns = slot->call.deadline_ns};
+                      .deadline_ns = slot->call.deadline_ns,
+                      .left_ns = &worker->proofs_ns};
   char verdict[FC_VERDICT_SIZE];
   slot->outcome.stage = FC_STAGE_CALL;
   slot->outcome.document = 0;

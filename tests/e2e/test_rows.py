@@ -204,8 +204,18 @@ def test_rows_that_depend_on_others_are_found(serve, folder, farcall):
 
 
 def compile_c(folder, body, sizes=(1, 4)):
-    """Compiles functions of rows in C, one for each of the sizes."""
-    (folder / "m.c").write_text(f"void _mlir_ciface_f(void) {{ {body} }}")
+    """Functions of rows, for each of the sizes."""
+    (folder / "m.c").write_text(f"""
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+typedef struct {{ float *a, *b; int64_t offset, sizes[1], strides[1]; }} rows_t;
+void _mlir_ciface_f(rows_t *out, rows_t *x) {{
+  {body}
+  float *y = calloc(x->sizes[0], sizeof *y);
+  *out = (rows_t){{y, y, 0, {{x->sizes[0]}}, {{1}}}};
+}}
+""")
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", folder / "m.so", folder / "m.c"],
                    check=True)
     (folder / "m.c").unlink()
@@ -231,8 +241,19 @@ def test_batches_that_take_much_memory_are_not_tried(tmp_path, farcall):
     assert "batching is off: its batches are too large to be tried" in done.stderr
 
 
-def test_slow_calls_are_not_tried_for_long(serve, tmp_path):
-    compile_c(tmp_path, "for (;;) __asm__ volatile(\"\");")
+def test_a_proof_has_processor_time(serve, tmp_path, farcall):
+    """A call that waits is no slow one, nor is one that the machine lets wait."""
+    compile_c(tmp_path, "nanosleep(&(struct timespec){0, 250000000}, NULL);")
+    assert batch_of(serve(tmp_path), "m/f") == "exact"
+    done = farcall("run", tmp_path / "m.so", "--function=f", "--input=[1,2]")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("body", [
+    "for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;) {}",
+    "nanosleep(&(struct timespec){30, 0}, NULL);"])
+def test_slow_calls_are_not_tried_for_long(serve, tmp_path, body):
+    compile_c(tmp_path, body)
     server = serve(tmp_path)
     assert batch_of(server, "m/f") == "off: not tried: its calls are slow"
     path = "/api/v1/functions/m"
