@@ -290,7 +290,7 @@ static void refuse(reader_t *reader, const item_t *item, const char *why) {
 }
 
 // Refuses the function when a client cannot send such an argument or get such a result. A
-// result of a dialect's type is allowed: the call fails only if the result is not null.
+// dialect's type is allowed: such a value is null, or one that a session keeps.
 static void check_callable(reader_t *reader, const item_t *item,
                            uint32_t node) {
   const fc_type_t *type = fc_builder_at(reader->builder, node);
@@ -302,7 +302,7 @@ static void check_callable(reader_t *reader, const item_t *item,
   } else if (type->kind == FC_TYPE_VECTOR) {
     refuse(reader, item, "vectors cannot be passed");
   } else if (type->kind == FC_TYPE_OPAQUE &&
-             (!reader->results || item->type.form != FC_MLIR_DIALECT)) {
+             item->type.form != FC_MLIR_DIALECT) {
     char shown[80];
     char why[120];
     fc_escape(shown, sizeof shown, 64, item->type.text);

@@ -345,6 +345,8 @@ static fc_status_t put_open(const writer_t *w, const fc_type_t *type) {
     case FC_TYPE_UNKNOWN:
       // A result without a declared type is written as it comes.
       return put(w, w->answer ? "{}" : kUnknown);
+    case FC_TYPE_OPAQUE:
+      return put(w, "{'type':'null'}");
     default:
       return put(w, w->answer ? "{}" : "{'type':'null'}");
   }
@@ -389,6 +391,7 @@ static bool may_be_stored(const writer_t *w, const fc_walk_t *walk) {
     case FC_TYPE_VECTOR:
     case FC_TYPE_SCALAR:
     case FC_TYPE_LIST:
+    case FC_TYPE_OPAQUE:
       return !w->answer || !walk->parent;
     case FC_TYPE_BYTES:
       return w->answer ? !walk->parent : walk->type->flavor != FC_FLAVOR_UTF8;

@@ -236,6 +236,21 @@ static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                          rows, signature->dim_name_count);
 }
 
+// An opaque reference begins as null, so a function has to return the next one.
+static const char *opaque_fault(const fc_signature_t *signature,
+                                const fc_state_decl_t *state,
+                                const fc_type_t *type) {
+  if (state->result == FC_STATE_IN_PLACE) return "its argument is no tensor";
+  if (state->survives) return "an opaque reference cannot survive";
+  const fc_type_t *next =
+      fc_signature_node(signature, signature->results[state->result].type);
+  return next->kind == FC_TYPE_OPAQUE &&
+                 fc_str_equal(fc_signature_text(signature, next->text),
+                              fc_signature_text(signature, type->text))
+             ? NULL
+             : "its result has another type than its argument";
+}
+
 // Says what is wrong with one state, without comparing it with others; NULL if it is
 // valid. The result is passed on as the argument unchanged, so both must have one type,
 // except for dims.
@@ -251,6 +266,7 @@ static const char *state_fault(const fc_signature_t *signature,
   }
   const fc_type_t *type =
       fc_signature_node(signature, signature->arguments[state->argument].type);
+  if (type->kind == FC_TYPE_OPAQUE) return opaque_fault(signature, state, type);
   const bool scalar = type->kind == FC_TYPE_SCALAR;
   if (type->kind != FC_TYPE_TENSOR && (!scalar || in_place)) {
     return in_place ? "its argument is no tensor"

@@ -8,6 +8,14 @@ bool fc_type_kind_nests(uint8_t kind) {
          kind == FC_TYPE_DICT || kind == FC_TYPE_REFARRAY;
 }
 
+bool fc_opaque_is_any(fc_str_t text) {
+  static const char *const texts[] = {"?", "!vm.ref<?>", "!vm.opaque"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(texts); i++) {
+    if (fc_str_equal(text, fc_str(texts[i]))) return true;
+  }
+  return false;
+}
+
 void fc_walk_init(fc_walk_t *walk, const fc_type_t *nodes, uint32_t root) {
   *walk = (fc_walk_t){.nodes = nodes};
   walk->path[0] = root;

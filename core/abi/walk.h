@@ -28,5 +28,7 @@ bool fc_walk_next(fc_walk_t *walk);
 
 // True for the kinds that have children.
 bool fc_type_kind_nests(uint8_t kind);
+// True for the text of an OPAQUE that says nothing of the object.
+bool fc_opaque_is_any(fc_str_t text);
 
 #endif  // FARCALL_ABI_WALK_H_

@@ -412,9 +412,9 @@ static fc_status_t write_bytes(fc_encoder_t *encoder, const fc_op_t *op,
 static fc_status_t write_opaque(fc_encoder_t *encoder, const fc_value_t *value,
                                 fc_error_t *err) {
   char name[80];
-  fc_escape(name, sizeof name, 64, value->bytes);
-  return fc_fail(err, FC_CODE_BAD_RESULT,
-                 "result %u: an opaque reference (%s) cannot be sent",
+  fc_escape(name, sizeof name, 64, value->opaque.type);
+  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                 "result %u: an opaque reference (%s): a session can 'keep' it",
                  encoder->number, name);
 }
 

@@ -282,7 +282,7 @@ static fc_status_t place_zeros(fc_frame_t *frame, const fc_plan_state_t *state,
   size_t count, size = 0;
   void *memory = NULL;
   *value = fc_plan_zeros(state);
-  if (value->kind == FC_VALUE_SCALAR) return FC_OK;
+  if (value->kind != FC_VALUE_TENSOR) return FC_OK;
   (void)fc_shape_count(state->shape, op->rank, op->dtype, &count, &size);
   FC_TRY(place_cleared(frame, op->dtype, size, &memory, err));
   value->tensor.data = memory;

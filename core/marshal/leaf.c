@@ -78,6 +78,24 @@ static fc_status_t decode_tensor(fc_frame_t *frame, const fc_op_t *op,
   return fc_json_locate(&frame->reader, status, err);
 }
 
+// Reads {"ref":NAME}: only a value of a session can stand for an opaque reference.
+static fc_status_t decode_opaque(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_json_token_t token, fc_value_t *dest,
+                                 fc_error_t *err) {
+  fc_json_token_t inner;
+  if (token == FC_JSON_OBJECT_BEGIN) {
+    fc_json_reader_copy(&frame->ahead, &frame->reader);
+    FC_TRY(fc_json_next(&frame->reader, &inner, err));
+    if (inner == FC_JSON_KEY &&
+        fc_json_text_is(&frame->reader, FC_STR("ref"))) {
+      return fc_read_reference(frame, op, dest, err);
+    }
+    fc_json_reader_copy(&frame->reader, &frame->ahead);
+  }
+  return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                          "null or {\"ref\":…}", err);
+}
+
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err) {
@@ -89,6 +107,9 @@ fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
       return decode_tensor(frame, op, token, dest, err);
     case FC_TYPE_BYTES:
       return fc_bytes_decode(frame, op, token, dest, err);
+    case FC_TYPE_OPAQUE:
+      if (token == FC_JSON_NULL) break;
+      return decode_opaque(frame, op, token, dest, err);
     default:
       break;
   }

@@ -99,6 +99,9 @@ static fc_status_t add_op(compiler_t *compiler, uint32_t node, int32_t raw,
                   : NULL,
       .key = fc_signature_text(signature, type->key),
   };
+  if (type->kind == FC_TYPE_OPAQUE) {
+    compiler->ops[at].text = fc_signature_text(signature, type->text);
+  }
   return FC_OK;
 }
 
@@ -233,7 +236,7 @@ static fc_status_t add_state(compiler_t *compiler, uint32_t argument,
                    "nothing says how argument %u is state", argument);
   }
   const int64_t *shape = signature->dims + state->dims;
-  const bool scalar = type->kind == FC_TYPE_SCALAR;
+  const bool scalar = type->kind != FC_TYPE_TENSOR;
   if (fc_width_is_odd(fc_dtype_info(type->dtype)) ||
       (!scalar &&
        !fc_shape_count(shape, type->rank, type->dtype, &count, &size))) {
@@ -520,6 +523,21 @@ fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
     if (fc_nearest_offer(&search, keys[i].name)) nearest = keys[i].name;
   }
   return nearest;
+}
+
+static bool may_refer(const fc_op_t *op) {
+  return op->kind == FC_TYPE_OPAQUE || op->kind == FC_TYPE_UNKNOWN;
+}
+
+uint32_t fc_plan_references(const fc_plan_t *plan) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < plan->output_count; i++) {
+    count += may_refer(plan->outputs[i].op);
+  }
+  for (uint32_t i = 0; i < plan->state_count; i++) {
+    count += plan->states[i].result && may_refer(plan->states[i].result);
+  }
+  return count;
 }
 
 static void print_param(const char *noun, const fc_plan_param_t *param,

@@ -28,7 +28,8 @@ typedef struct fc_op_t {
   uint32_t child_count;
   uint32_t keys;  // DICT: its first entry of fc_plan_t.keys
   const int64_t *dims;
-  fc_str_t key;  // in a DICT
+  fc_str_t key;   // in a DICT
+  fc_str_t text;  // of an OPAQUE: its type
   // If this op is a row of a tensor that was made for a request and is in no plan: the
   // whole tensor, whose dims messages name.
   const struct fc_op_t *whole;
@@ -61,9 +62,10 @@ typedef struct fc_plan_state_t {
   const int64_t *shape;   // of its first zeros
 } fc_plan_state_t;
 
-// The initial value of a state; a tensor has no data yet.
+// The initial value of a state; a tensor has no data yet, and a reference is null.
 static inline fc_value_t fc_plan_zeros(const fc_plan_state_t *state) {
   const fc_op_t *op = state->param.op;
+  if (op->kind == FC_TYPE_OPAQUE) return (fc_value_t){.kind = FC_VALUE_NULL};
   if (op->kind == FC_TYPE_SCALAR) {
     return (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
   }
@@ -124,6 +126,9 @@ static inline bool fc_op_is_lent(const fc_op_t *op) {
 // True for an argument whose role `in` is not certain (fc_param_t): the function might
 // write to it. Parts of a tree have no roles.
 bool fc_plan_doubts(const fc_plan_t *plan, const fc_plan_param_t *input);
+
+// The most results of a call that may be opaque references, state included.
+uint32_t fc_plan_references(const fc_plan_t *plan);
 
 // Puts "argument 0 ('x'): " before the message. `err` is not NULL.
 void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);

@@ -84,6 +84,28 @@ static fc_status_t unknown(fc_frame_t *frame, fc_str_t name, fc_error_t *err) {
   return status;
 }
 
+// Calls in steps take what is given along as bytes, and each step keeps what it makes.
+static fc_status_t refuse_steps(fc_frame_t *frame, fc_str_t name,
+                                fc_error_t *err) {
+  if (!frame->repeat) return FC_OK;
+  return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
+                      "value '%.*s' is an opaque reference: such a call cannot "
+                      "be repeated",
+                      FC_STR_ARG(name));
+}
+
+// Gives an opaque reference. It may be given to several arguments, as within the module.
+static fc_status_t give_opaque(fc_frame_t *frame, const fc_op_t *op,
+                               const fc_store_row_t *row, fc_value_t *dest,
+                               fc_error_t *err) {
+  FC_TRY(fc_stored_check(frame, op, row, err));
+  FC_TRY(refuse_steps(frame, fc_store_name(row), err));
+  *dest = (fc_value_t){.kind = FC_VALUE_NULL};
+  if (!row->reference) return FC_OK;
+  *dest = (fc_value_t){.kind = FC_VALUE_OPAQUE};
+  return fc_store_dereference(frame->store, row, &dest->opaque, err);
+}
+
 // Gives a value of the store to the function. A scalar is a copy, so the function
 // cannot write to it.
 static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
@@ -94,6 +116,9 @@ static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
   void *data;
   const size_t at = (size_t)(row - store->desk->rows);
   const bool list = row->kind == FC_VALUE_LIST;
+  if (row->kind == FC_VALUE_OPAQUE) {
+    return give_opaque(frame, op, row, dest, err);
+  }
   FC_TRY(stored_of(frame, &stored, err));
   if (!list) FC_TRY(fc_stored_check(frame, op, row, err));
   const bool lent = list || row->kind == FC_VALUE_TENSOR;
@@ -211,7 +236,7 @@ static fc_status_t read_output(fc_frame_t *frame, uint32_t *out_number,
 
 static bool can_be_kept(const fc_op_t *op) {
   return op->raw >= 0 && op->kind != FC_TYPE_REFARRAY &&
-         op->kind != FC_TYPE_OPAQUE && op->kind != FC_TYPE_NULL;
+         op->kind != FC_TYPE_NULL;
 }
 
 // Adds a result to those that are kept. Two under one name are refused, since the
@@ -249,9 +274,10 @@ static fc_status_t add_output(fc_frame_t *frame, uint32_t number, fc_str_t name,
   if (!can_be_kept(op)) {
     return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
                         "result %u cannot be kept: it is an array of "
-                        "references, opaque or null, or returned as its parts",
+                        "references or null, or returned as its parts",
                         number);
   }
+  if (op->kind == FC_TYPE_OPAQUE) FC_TRY(refuse_steps(frame, name, err));
   return add_keep(frame, op, number, name, err);
 }
 
@@ -312,11 +338,16 @@ fc_status_t fc_stored_keep(fc_frame_t *frame, uint32_t output, fc_str_t name,
 // ---------------------------------------------------------------------------
 // State
 
+// Finds the value of a state, or makes it of zeros. *out_row is NULL for an opaque
+// reference that is not there yet: the argument stays null.
 static fc_status_t find_state(fc_frame_t *frame, const fc_plan_state_t *state,
                               fc_store_row_t **out_row, fc_error_t *err) {
   fc_store_t *store = frame->store;
   *out_row = fc_store_find(store->desk, state->name);
   if (*out_row) return FC_OK;
+  if (state->param.op->kind == FC_TYPE_OPAQUE) {
+    return refuse_steps(frame, state->name, err);
+  }
   const fc_value_t zeros = fc_plan_zeros(state);
   fc_store_row_t row;
   void *data;
@@ -331,9 +362,10 @@ static fc_status_t place_state(fc_frame_t *frame, const fc_plan_state_t *state,
                                fc_error_t *err) {
   fc_store_row_t *row;
   fc_value_t *value = &frame->arguments[state->param.op->raw];
-  FC_TRY(find_state(frame, state, &row, err));
-  fc_status_t status =
-      give(frame, state->param.op, row, true, true, value, err);
+  fc_status_t status = find_state(frame, state, &row, err);
+  if (status == FC_OK && row) {
+    status = give(frame, state->param.op, row, true, true, value, err);
+  }
   if (status == FC_OK && state->result) {
     status = add_keep(frame, state->result, UINT32_MAX, state->name, err);
   }
@@ -409,11 +441,34 @@ static bool same_type(const fc_store_row_t *a, const fc_store_row_t *b) {
          a->size == b->size && !memcmp(a->dims, b->dims, sizeof a->dims);
 }
 
+// Is the result an opaque reference, or a null one in its place?
+static bool is_opaque(const fc_op_t *op, const fc_value_t *value) {
+  return value->kind == FC_VALUE_OPAQUE ||
+         (value->kind == FC_VALUE_NULL && op->kind == FC_TYPE_OPAQUE);
+}
+
+static fc_status_t stage_opaque(fc_frame_t *frame, fc_stored_keep_t *keep,
+                                const fc_value_t *value, fc_error_t *err) {
+  const bool null = value->kind == FC_VALUE_NULL;
+  const fc_value_t typed = {
+      .kind = FC_VALUE_OPAQUE,
+      .opaque = {.type = null ? keep->op->text : value->opaque.type}};
+  fc_store_row_t row;
+  FC_TRY(fc_store_describe(fc_store_name(&keep->row), &typed, &row, err));
+  FC_TRY(fc_store_refer(frame->store, &row, null ? NULL : &value->opaque, err));
+  keep->row = row;
+  return FC_OK;
+}
+
 static fc_status_t stage(fc_encoder_t *encoder, fc_stored_keep_t *keep,
                          fc_error_t *err) {
   fc_frame_t *frame = encoder->frame;
   fc_store_t *store = frame->store;
   fc_str_t bytes = {0};
+  const fc_value_t *result = &frame->results[keep->op->raw];
+  if (is_opaque(keep->op, result)) {
+    return stage_opaque(frame, keep, result, err);
+  }
   FC_TRY(describe(encoder, keep, &bytes, err));
   const fc_store_row_t *had =
       fc_store_find(store->desk, fc_store_name(&keep->row));

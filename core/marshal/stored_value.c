@@ -6,8 +6,13 @@
 #include "abi/walk.h"
 #include "marshal/typed.h"
 
-// "a tensor f32[2,3]", "a scalar i64", "bytes" or "a list", for messages.
+// "a tensor f32[2,3]", "a scalar i64", "bytes", "a list" or "an opaque reference
+// (!vm.list)", for messages.
 static void print_row(const fc_store_row_t *row, char *out, size_t capacity) {
+  if (row->kind == FC_VALUE_OPAQUE) {
+    snprintf(out, capacity, "an opaque reference (%s)", row->type);
+    return;
+  }
   if (row->kind == FC_VALUE_BYTES || row->kind == FC_VALUE_LIST) {
     snprintf(out, capacity, row->kind == FC_VALUE_LIST ? "a list" : "bytes");
     return;
@@ -53,7 +58,7 @@ static fc_status_t check_tensor(fc_frame_t *frame, const fc_op_t *op,
 
 fc_status_t fc_stored_check(fc_frame_t *frame, const fc_op_t *op,
                             const fc_store_row_t *row, fc_error_t *err) {
-  char wanted[80];
+  char wanted[120], type[80];
   if (!op) return FC_OK;
   switch ((fc_type_kind_t)op->kind) {
     case FC_TYPE_UNKNOWN:
@@ -69,6 +74,16 @@ fc_status_t fc_stored_check(fc_frame_t *frame, const fc_op_t *op,
       if (row->kind == FC_VALUE_SCALAR && row->dtype == op->dtype) return FC_OK;
       snprintf(wanted, sizeof wanted, "expected a scalar %s",
                fc_dtype_info(op->dtype)->text);
+      break;
+    case FC_TYPE_OPAQUE:
+      if (row->kind == FC_VALUE_OPAQUE &&
+          (fc_opaque_is_any(op->text) ||
+           fc_str_equal(op->text, fc_str(row->type)))) {
+        return FC_OK;
+      }
+      fc_escape(type, sizeof type, 40, op->text);
+      snprintf(wanted, sizeof wanted, "expected an opaque reference (%s)",
+               type);
       break;
     default:
       if (row->kind == FC_VALUE_BYTES && op->kind == FC_TYPE_BYTES &&

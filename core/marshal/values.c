@@ -120,6 +120,13 @@ fc_status_t fc_values_get(const fc_store_desk_t *desk, fc_str_t name,
     }
     found = true;
     cutted = desk->rows[i];
+    if (cutted.kind == FC_VALUE_OPAQUE) {
+      status = fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                       "value '%s' is an opaque reference (%s), which has no "
+                       "bytes",
+                       cutted.name, cutted.type);
+      continue;
+    }
     status = cut(&cutted, slice, values.first, err);
     add_result(builder, &cutted);
   }

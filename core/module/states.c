@@ -24,6 +24,10 @@ static bool agree(const declared_t *one, const declared_t *other) {
   const fc_type_t *x = fc_signature_node(a, a->arguments[s->argument].type);
   const fc_type_t *y = fc_signature_node(b, b->arguments[t->argument].type);
   if (x->kind != y->kind || x->dtype != y->dtype) return false;
+  if (x->kind == FC_TYPE_OPAQUE) {
+    return fc_str_equal(fc_signature_text(a, x->text),
+                        fc_signature_text(b, y->text));
+  }
   return x->kind != FC_TYPE_TENSOR ||
          (x->rank == y->rank && !memcmp(a->dims + s->dims, b->dims + t->dims,
                                         (size_t)x->rank * sizeof *a->dims));

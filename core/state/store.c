@@ -21,10 +21,24 @@ uint64_t fc_store_offset(uint64_t page, uint64_t size) {
   return size ? page + fc_store_pages(size) - ((size + mask) & ~mask) : 0;
 }
 
+// Has the row of an OPAQUE a type that can be shown?
+static bool is_type(const fc_store_row_t *row) {
+  const char *end = memchr(row->type, '\0', sizeof row->type);
+  if (!end || end == row->type) return false;
+  for (const char *at = row->type; at < end; at++) {
+    if (*at < 0x20 || *at > 0x7E) return false;
+  }
+  return true;
+}
+
 // The bytes that a value of this type has; false when there is no such type.
 static bool measure(const fc_store_row_t *row, uint64_t *out_size) {
   size_t count, size;
   *out_size = row->size;
+  if (row->kind == FC_VALUE_OPAQUE) {
+    *out_size = 0;
+    return !row->dtype && !row->rank && is_type(row);
+  }
   if (row->kind == FC_VALUE_BYTES || row->kind == FC_VALUE_LIST) {
     return !row->dtype && !row->rank;
   }
@@ -61,6 +75,7 @@ fc_status_t fc_store_verify(const fc_store_row_t *row, fc_error_t *err) {
                    "value '%s' has %llu bytes, its type %llu", row->name,
                    (unsigned long long)row->size, (unsigned long long)size);
   }
+  if (row->kind == FC_VALUE_OPAQUE) return FC_OK;
   const uint64_t page = fc_store_page_of(row->offset);
   if (page > FC_STORE_SIZE_MAX - fc_store_pages(size) ||
       row->offset != fc_store_offset(page, size)) {
@@ -94,13 +109,19 @@ fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
     }
   } else if (value->kind == FC_VALUE_SCALAR) {
     row.dtype = (uint8_t)value->dtype;
+  } else if (value->kind == FC_VALUE_OPAQUE) {
+    const fc_str_t type = value->opaque.type;
+    if (type.size && type.size <= FC_STORE_TYPE_MAX) {
+      memcpy(row.type, type.data, type.size);
+    }
   } else {
     row.size = value->kind == FC_VALUE_BYTES ? value->bytes.size : 0;
   }
   if (row.kind == FC_VALUE_LIST || !measure(&row, &row.size)) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                    "'%s' is to keep a value that is neither a tensor, a "
-                   "scalar, a list nor bytes",
+                   "scalar, a list, bytes nor a reference of a type that can "
+                   "be named",
                    row.name);
   }
   *out_row = row;
@@ -116,6 +137,11 @@ fc_status_t fc_store_print_type(const fc_store_row_t *row, fc_sink_t *sink,
     return fc_sink_put(
         sink, FC_STR("{\"kind\":\"list\",\"items\":{\"kind\":\"unknown\"}}"),
         err);
+  }
+  if (row->kind == FC_VALUE_OPAQUE) {
+    FC_TRY(fc_sink_put(sink, FC_STR("{\"kind\":\"opaque\",\"type\":"), err));
+    FC_TRY(fc_json_write_string(sink, fc_str(row->type), err));
+    return fc_sink_put(sink, FC_STR("}"), err);
   }
   const bool tensor = row->kind == FC_VALUE_TENSOR;
   FC_TRY(fc_sink_put(sink,
@@ -203,7 +229,10 @@ void fc_store_begin(fc_store_t *store, fc_store_desk_t *desk) {
   store->call++;
 }
 
-void fc_store_end(fc_store_t *store) { store->desk = NULL; }
+void fc_store_end(fc_store_t *store) {
+  store->desk = NULL;
+  store->references = NULL;
+}
 
 // Closes every view that no value of this call lies in: there may be as many again.
 static void close_others(fc_store_t *store) {
@@ -377,4 +406,67 @@ fc_status_t fc_store_put(fc_store_t *store, const fc_store_row_t *row,
   to->flags = 0;
   to->change = FC_STORE_NEW;
   return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// References
+
+static const struct {
+  fc_code_t code;
+  const char *why;
+} kRefusals[FC_STORE_REFUSALS] = {
+    [FC_STORE_REFUSES_NONE] = {FC_CODE_UNSUPPORTED_TYPE,
+                               "only sessions of a server keep such values"},
+    [FC_STORE_REFUSES_CHECKPOINT] =
+        {FC_CODE_TYPE_MISMATCH,
+         "a session with \"checkpoint\" keeps what can be copied"},
+    [FC_STORE_REFUSES_FRESH] = {FC_CODE_UNSUPPORTED_TYPE,
+                                "each process makes one call (--fresh)"},
+    [FC_STORE_REFUSES_PRIVATE] =
+        {FC_CODE_UNSUPPORTED_TYPE,
+         "each thread has a state of its own (--vm-state=private), unlike "
+         "processes"},
+    [FC_STORE_REFUSES_REPLACED] =
+        {FC_CODE_UNSUPPORTED_TYPE,
+         "the module was replaced while the call waited"},
+    [FC_STORE_REFUSES_MORE] = {FC_CODE_TOO_MANY_REQUESTS,
+                               "the worker keeps as many as it may"},
+};
+
+static fc_status_t refuse(const fc_store_t *store, const fc_store_row_t *row,
+                          fc_error_t *err) {
+  uint32_t why = store->references ? store->desk->refusal : 0;
+  char limit[32] = "";
+  if (why >= FC_STORE_REFUSALS) why = FC_STORE_REFUSES_NONE;
+  if (why == FC_STORE_REFUSES_MORE) {
+    snprintf(limit, sizeof limit, ", %u", FC_REFERENCES_MAX);
+  }
+  return fc_fail(err, kRefusals[why].code,
+                 "value '%s' would be an opaque reference (%s): %s%s",
+                 row->name, row->type, kRefusals[why].why, limit);
+}
+
+fc_status_t fc_store_refer(fc_store_t *store, fc_store_row_t *row,
+                           const fc_opaque_t *opaque, fc_error_t *err) {
+  fc_store_desk_t *desk = store->desk;
+  row->reference = 0;
+  if (!opaque) return FC_OK;
+  if (!store->references || !desk->references || !opaque->object) {
+    return refuse(store, row, err);
+  }
+  FC_TRY(fc_references_add(store->references, desk->reference, opaque, err));
+  row->reference = desk->reference++;
+  desk->references--;
+  return FC_OK;
+}
+
+fc_status_t fc_store_dereference(fc_store_t *store, const fc_store_row_t *row,
+                                 fc_opaque_t *out, fc_error_t *err) {
+  out->type = fc_str(row->type);
+  if (store->references &&
+      fc_references_find(store->references, row->reference, out)) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_INTERNAL,
+                 "the worker does not have reference '%s'", row->name);
 }

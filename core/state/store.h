@@ -18,6 +18,7 @@
 #include "abi/state.h"
 #include "base/stop.h"
 #include "farcall/value.h"
+#include "state/references.h"
 
 #define FC_STORE_NAME_MAX FC_STATE_NAME_SIZE_MAX  // fc_state_name_is_valid
 #define FC_STORE_ROWS 64                          // values of one desk
@@ -39,19 +40,40 @@ enum {
   FC_STORE_NEW = 1 << 1,
 };
 
+// Why a call may keep no opaque references, or no more of them.
+typedef enum fc_store_refusal_t {
+  FC_STORE_REFUSES_NONE,
+  FC_STORE_REFUSES_CHECKPOINT,  // the session is checkpointed
+  FC_STORE_REFUSES_FRESH,       // the worker makes one call and ends
+  FC_STORE_REFUSES_PRIVATE,     // each worker thread has its own instance
+  FC_STORE_REFUSES_REPLACED,  // the session has gone over to another generation
+  FC_STORE_REFUSES_MORE,      // the worker keeps FC_REFERENCES_MAX
+  FC_STORE_REFUSALS
+} fc_store_refusal_t;
+
+#define FC_STORE_TYPE_MAX 127  // bytes of the type of an OPAQUE
+
 // A value. Zero behind what it has.
 typedef struct fc_store_row_t {
   char name[FC_STORE_NAME_MAX + 1];
   uint8_t name_size;
-  uint8_t kind;   // fc_value_kind_t: SCALAR, TENSOR, BYTES or LIST
-  uint8_t dtype;  // NONE for BYTES and LIST, whose bytes are its parts
-  uint8_t rank;   // of a TENSOR
+  uint8_t kind;  // fc_value_kind_t: SCALAR, TENSOR, BYTES, LIST or OPAQUE
+  uint8_t
+      dtype;  // NONE for BYTES, for LIST, whose bytes are its parts, and for OPAQUE
+  uint8_t rank;  // of a TENSOR
   uint8_t flags;
   uint8_t change;
   uint8_t reserved[2];
-  int64_t dims[FC_RANK_MAX];
-  uint64_t offset;  // of its first byte in the slab; 0 if it has none
-  uint64_t size;    // in bytes
+  union {
+    int64_t dims[FC_RANK_MAX];
+    char type[FC_STORE_TYPE_MAX + 1];  // of an OPAQUE, which has no bytes
+  };
+  union {
+    uint64_t offset;  // of its first byte in the slab; 0 if it has none
+    uint64_t
+        reference;  // of an OPAQUE: its number (references.h); 0: it is null
+  };
+  uint64_t size;  // in bytes
 } fc_store_row_t;
 
 typedef struct fc_store_desk_t {
@@ -64,6 +86,11 @@ typedef struct fc_store_desk_t {
   // `copies` bytes.
   uint64_t copies;
   uint64_t step;  // of the session, for messages
+  // So many references may be kept, with the numbers from `reference` on, which the worker
+  // moves up.
+  uint64_t reference;
+  uint32_t references;
+  uint32_t refusal;  // fc_store_refusal_t, if these do not suffice
   fc_store_row_t rows[FC_STORE_ROWS];
 } fc_store_desk_t;
 
@@ -93,7 +120,7 @@ static inline fc_str_t fc_store_name(const fc_store_row_t *row) {
 }
 // Sets name and type of a row from a tensor, scalar or byte string, and its size; it has no
 // place yet. A list is described as the bytes of its parts are, and its row's kind is set
-// afterwards. FC_CODE_UNSUPPORTED_TYPE when the value is none of these.
+// afterwards. An OPAQUE is described by its type alone. FC_CODE_UNSUPPORTED_TYPE when the value is none of these.
 fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
                               fc_store_row_t *out_row, fc_error_t *err);
 // The type as the signature's JSON has it: {"kind":"tensor","dtype":"f32","shape":[2]}.
@@ -125,10 +152,11 @@ typedef struct fc_store_view_t {
 } fc_store_view_t;
 
 typedef struct fc_store_t {
-  int file;               // the slab, borrowed; -1: none
-  fc_store_desk_t *desk;  // of the call that runs; NULL: none
-  uint64_t call;          // counts them
-  uint64_t copied;        // bytes of values that were copied, for tests
+  int file;                     // the slab, borrowed; -1: none
+  fc_store_desk_t *desk;        // of the call that runs; NULL: none
+  uint64_t call;                // counts them
+  fc_references_t *references;  // of the call that runs; NULL: it can keep none
+  uint64_t copied;              // bytes of values that were copied, for tests
   fc_store_view_t views[FC_STORE_VIEWS];
 } fc_store_t;
 
@@ -157,6 +185,14 @@ fc_status_t fc_store_own(fc_store_t *store, fc_store_row_t *row,
 // the others, and marks it. FC_CODE_TOO_MANY_REQUESTS when the desk has FC_STORE_ROWS.
 fc_status_t fc_store_put(fc_store_t *store, const fc_store_row_t *row,
                          fc_error_t *err);
+// Keeps an object under the next number of the desk's grant, for a row of kind OPAQUE; NULL
+// for a null reference. The owner drops the number if the row does not come to stay.
+// FC_CODE_UNSUPPORTED_TYPE, _TYPE_MISMATCH, _TOO_MANY_REQUESTS: it may not, and why.
+fc_status_t fc_store_refer(fc_store_t *store, fc_store_row_t *row,
+                           const fc_opaque_t *opaque, fc_error_t *err);
+// Gives the object of an OPAQUE, which is not null. FC_CODE_INTERNAL: there is none.
+fc_status_t fc_store_dereference(fc_store_t *store, const fc_store_row_t *row,
+                                 fc_opaque_t *out, fc_error_t *err);
 // True for bytes of a mapped value behind which no more of it lie.
 bool fc_store_ends(const fc_store_t *store, const void *memory, size_t size);
 // True for memory in a value that is mapped.

@@ -47,8 +47,18 @@ typedef enum fc_value_kind_t {
   FC_VALUE_LIST,    // a VM list; a tuple or dict that is one value of the flat
                     // call, too
   FC_VALUE_BYTES,   // a byte buffer
-  FC_VALUE_OPAQUE,  // a reference nobody can serialise; bytes names its type
+  FC_VALUE_OPAQUE,  // a reference nobody can serialise
 } fc_value_kind_t;
+
+// An object of the module. It stays as long as the value; whoever wants it longer counts
+// it.
+typedef struct fc_opaque_t {
+  fc_str_t type;  // its name
+  void *object;   // NULL: it cannot be kept
+  // Adds `change`, 1 or -1, to the references of `object`. The last one frees it, which
+  // must happen before the module's instances end. Any thread.
+  void (*count)(void *object, int change);
+} fc_opaque_t;
 
 typedef struct fc_value_t fc_value_t;
 typedef struct fc_value_list_t {
@@ -64,6 +74,7 @@ struct fc_value_t {
     fc_tensor_t tensor;
     fc_value_list_t list;
     fc_str_t bytes;
+    fc_opaque_t opaque;
   };
 };
 

@@ -18,6 +18,16 @@ bool fc_claim_enter(fc_claim_t *claim, fc_job_t *job) {
   return false;
 }
 
+void fc_claim_wait(fc_claim_t *claim, fc_job_t *job) {
+  job->parked = true;
+  job->flow_previous = NULL;
+  job->flow_next = claim->first;
+  if (claim->first) claim->first->flow_previous = job;
+  else claim->last = job;
+  claim->first = job;
+  fc_home_wait(claim);
+}
+
 void fc_claim_unpark(fc_claim_t *claim, fc_job_t *job) {
   if (job->flow_previous) job->flow_previous->flow_next = job->flow_next;
   else claim->first = job->flow_next;

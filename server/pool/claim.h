@@ -10,16 +10,19 @@
 #ifndef FARCALL_SERVER_POOL_CLAIM_H_
 #define FARCALL_SERVER_POOL_CLAIM_H_
 
+#include "pool/home.h"
 #include "pool/slot.h"
 #include "state/store.h"
 
 typedef struct fc_claim_t fc_claim_t;
 
-// How a call that a worker had begun ended without an outcome.
+// How values were lost: mostly by a call that a worker had begun and that ended without an
+// outcome.
 typedef enum fc_loss_t {
   FC_LOSS_CRASH,     // the worker's process crashed, or was ended from outside
   FC_LOSS_DEADLINE,  // the operator's
-  FC_LOSS_LIE,       // no honest worker writes what this worker wrote
+  FC_LOSS_LIE,       // what the worker wrote cannot be
+  FC_LOSS_WORKER,  // not in a call: the worker that had its references has ended
   FC_LOSS_COUNT
 } fc_loss_t;
 
@@ -72,6 +75,7 @@ struct fc_claim_t {
   // Set by the session: identifies the present step, if calls of the session can be made
   // again after they ended their process; 0: they cannot.
   uint64_t salt;
+  fc_bond_t bond;           // `generation` and `refusal` are set by the session
   struct fc_claim_t *next;  // in pool->passed
   // The first of the parked calls, in the order of their arrival.
   struct fc_job_t *first;
@@ -82,6 +86,10 @@ struct fc_claim_t {
 // turn. False: the call was parked behind others. A call of a condemned claim gets
 // nothing.
 bool fc_claim_enter(fc_claim_t *claim, struct fc_job_t *job);
+// Only for pool.c. Parks the call that holds the claim, and is in no flow any more, until
+// its home has room (fc_pool_pass_claim). If it leaves before, the next call gets its turn
+// then.
+void fc_claim_wait(fc_claim_t *claim, struct fc_job_t *job);
 // Removes a parked call.
 void fc_claim_unpark(fc_claim_t *claim, struct fc_job_t *job);
 

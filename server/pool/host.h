@@ -72,6 +72,8 @@ typedef enum fc_offer_t {
   FC_OFFER_FULL,     // there is no room for the call now
   FC_OFFER_TAKEN,    // the host has the call
   FC_OFFER_REFUSED,  // the call must not be made: the error says why
+  FC_OFFER_WAITS,  // the only worker that may have the call has no room: the host passes
+                   // the claim when that has some
 } fc_offer_t;
 
 // Properties of a host, and what has happened in it since it was made.
@@ -89,8 +91,8 @@ typedef struct fc_host_facts_t {
   // Workers that have been in a call that nobody waits for, for a second or longer; and
   // lost threads.
   uint32_t stuck;
-  // The times when these happened last; 0: never. blamed_ns: until then calls that
-  // crashed are refused.
+  uint32_t references;  // that its workers keep for sessions
+  // When these happened last, 0: never; and until when calls that crashed are refused.
   uint64_t crashed_ns;
   uint64_t memory_ns;  // a process ended for want of memory
   uint64_t budget_ns;  // a process had taken --worker-cpu-time

@@ -34,6 +34,13 @@ static inline fc_str_t fc_order_function(const fc_module_t *module,
              ? fc_module_function(module, function)->name
              : FC_STR("");
 }
+// The most references that a call of the function may keep; 0 of a call that runs none.
+static inline uint32_t fc_order_references(const fc_module_t *module,
+                                           uint32_t function) {
+  if (function >= fc_module_function_count(module)) return 0;
+  const fc_plan_t *plan = fc_module_function(module, function)->plan;
+  return plan ? fc_plan_references(plan) : 0;
+}
 // Reads the order in front of a body. False: it is malformed.
 bool fc_order_read(fc_str_t body, fc_value_order_t *out_order);
 // Makes the plan of the call.

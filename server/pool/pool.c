@@ -331,6 +331,11 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
                                ? FC_OFFER_REFUSED
                                : class_of(host)->offer(host, job, ahead, error);
   if (offer == FC_OFFER_FULL) return false;
+  if (FC_UNLIKELY(offer == FC_OFFER_WAITS)) {
+    fc_flows_remove(&queue->flows, job);
+    fc_claim_wait(job->claim, job);
+    return true;
+  }
   if (offer == FC_OFFER_REFUSED) {
     take_first(pool, queue, job);
     pass_claim(pool, job);

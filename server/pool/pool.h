@@ -177,6 +177,8 @@ void fc_pool_end_workers(fc_pool_t *pool, uint32_t module);
 // Return how many threads take calls, and how many are lost.
 uint32_t fc_pool_threads(const fc_pool_t *pool);
 uint32_t fc_pool_lost_threads(const fc_pool_t *pool);
+// Returns how many opaque references workers keep for sessions.
+uint32_t fc_pool_references(const fc_pool_t *pool);
 // Returns how many calls workers have.
 uint32_t fc_pool_running(const fc_pool_t *pool);
 // Returns how many calls threads have. A native call in a thread cannot be stopped.

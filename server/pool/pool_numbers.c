@@ -18,6 +18,17 @@ uint32_t fc_pool_running(const fc_pool_t *pool) {
   return running;
 }
 
+uint32_t fc_pool_references(const fc_pool_t *pool) {
+  uint32_t references = 0;
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    fc_host_facts_t facts;
+    if (!pool->queues[i] || !pool->queues[i]->host) continue;
+    fc_host_describe(pool->queues[i]->host, &facts);
+    references += facts.references;
+  }
+  return references;
+}
+
 uint32_t fc_pool_in_threads(const fc_pool_t *pool) {
   return pool->hosts[FC_HOSTS_THREAD]->running;
 }

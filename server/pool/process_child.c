@@ -29,6 +29,7 @@ void fc_child_free(fc_child_t *child) {
     say_rest(child);
   }
   fc_child_drop_copies(child);
+  fc_home_leave(&child->home);
   fc_ring_close(&child->ring);
   fc_process_close(process);
   fc_free(host->base.pool->allocator, child);
@@ -84,6 +85,7 @@ static fc_child_t *make_child(fc_process_host_t *host) {
   child->process = child->cradle.process =
       (fc_process_t){.pidfd = -1, .bell = -1, .handoff = -1, .output = -1};
   child->notified = true;
+  fc_child_make_home(child);
   child->started_ns = fc_clock_ns();
   return child;
 }

@@ -242,7 +242,7 @@ static void put_back(fc_child_t *child, const fc_process_end_t *end,
     if (begun[index]) fc_child_make_alone(child, job);
     else if (!requeue(child, job)) continue;
     held->job = NULL;
-    held->claim = NULL;
+    fc_child_return_claim(held);
   }
 }
 
@@ -305,6 +305,15 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
   fc_process_host_fail(child->host, &error);
 }
 
+// The sessions that have references in the process are lost, and their calls are refused.
+static void end_home(fc_child_t *child) {
+  fc_claim_t *claim;
+  fc_home_end(&child->home);
+  while ((claim = fc_home_pop(&child->home))) {
+    fc_pool_pass_claim(child->host->base.pool, claim);
+  }
+}
+
 static void settle(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   const fc_process_end_t *end = &child->end;
@@ -325,6 +334,7 @@ static void settle(fc_child_t *child) {
   }
   if (!loaded) fail_start(child, end);
   settle_calls(child, end);
+  end_home(child);
   fc_child_drop_copies(child);
   fc_child_close(child);
   // Calls of the batch are judged when they are made outside it.

@@ -40,6 +40,26 @@ static fc_child_t *find_room(fc_process_host_t *host, const fc_claim_t *claim,
   return best;
 }
 
+// The process that keeps references of the session, however many calls it has; NULL while
+// it has no room.
+static fc_child_t *find_home(const fc_claim_t *claim) {
+  fc_child_t *child = fc_child_of_home(claim);
+  if (child->count + child->left >= FC_RING_SLOTS || !is_free(child) ||
+      fc_child_is_shut(child, claim)) {
+    return NULL;
+  }
+  return child;
+}
+
+void fc_child_pass_waiting(fc_child_t *child) {
+  fc_claim_t *claim;
+  uint32_t used = child->count + child->left;
+  if (FC_LIKELY(!child->home.waits_first) || !is_free(child)) return;
+  while (used++ < FC_RING_SLOTS && (claim = fc_home_pop(&child->home))) {
+    fc_pool_pass_claim(child->host->base.pool, claim);
+  }
+}
+
 // Is there an idle process without room, only because the nursery still empties its
 // slots? That takes less time than starting another process.
 static bool gets_room(const fc_process_host_t *host) {
@@ -83,7 +103,7 @@ static fc_offer_t refuse(fc_process_host_t *host, const fc_job_t *job,
   return FC_OFFER_REFUSED;
 }
 
-static void list_as_busy(fc_process_host_t *host) {
+void fc_process_host_list(fc_process_host_t *host) {
   fc_process_hosts_t *all = fc_process_hosts_of(host);
   if (host->busy) return;
   host->busy = true;
@@ -165,7 +185,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   if (child->count++ && host->most > 1) {
     fc_pool_note_due(host->base.pool, now_ns + AHEAD_NS);
   }
-  list_as_busy(host);
+  fc_process_host_list(host);
   job->child = child;
   if (FC_UNLIKELY(job->claim)) fc_child_lay(child, held, index);
   // A file is mapped privately: changes of a turn there would be lost.
@@ -257,9 +277,13 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
   fc_child_t *child;
   fc_offer_t offer = FC_OFFER_TAKEN;
   do {
-    child = find_room(host, job->claim, most, now_ns);
-    if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
-    if (!child) return FC_OFFER_FULL;
+    const bool bound = FC_UNLIKELY(job->claim) && job->claim->bond.home;
+    child = bound ? find_home(job->claim)
+                  : find_room(host, job->claim, most, now_ns);
+    if (!bound && (child ? child->count : !gets_room(host))) {
+      fc_process_host_start(host);
+    }
+    if (!child) return bound ? FC_OFFER_WAITS : FC_OFFER_FULL;
     if (FC_UNLIKELY(job->claim)) {
       offer = fc_child_send_slab(child, job->claim, err);
     }

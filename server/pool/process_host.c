@@ -172,6 +172,14 @@ static uint32_t count_stuck(const fc_process_host_t *host) {
   return count;
 }
 
+static uint32_t count_references(const fc_process_host_t *host) {
+  uint32_t count = 0;
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    if (!child->ended) count += child->home.class_->count(&child->home);
+  }
+  return count;
+}
+
 static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
   const fc_process_host_t *host = (const fc_process_host_t *)base;
   *out_facts = (fc_host_facts_t){
@@ -184,6 +192,7 @@ static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
       .quarantined_ns = host->health.quarantined_ns,
       .restart_ns = waits_until_ns(host),
       .stuck = count_stuck(host),
+      .references = count_references(host),
       .crashed_ns = host->last.crashed_ns,
       .memory_ns = host->last.memory_ns,
       .budget_ns = host->last.budget_ns,

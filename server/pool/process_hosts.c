@@ -7,7 +7,7 @@
 
 static bool has_calls(const fc_process_host_t *host) {
   for (const fc_child_t *child = host->children; child; child = child->next) {
-    if (child->count) return true;
+    if (child->count || !child->notified) return true;
   }
   return false;
 }
@@ -31,8 +31,12 @@ void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
     for (fc_child_t *child = host->children; child; child = next) {
       next = child->next;  // it leaves the list if it is settled
       if (child->giving.active && !child->ended) fc_child_give_on(child);
-      if (child->ended) fc_child_settle(child);
-      else if (child->count) fc_child_collect(child);
+      if (child->ended) {
+        fc_child_settle(child);
+        continue;
+      }
+      if (child->count) fc_child_collect(child);
+      fc_child_pass_waiting(child);
     }
     host->busy = has_calls(host);
     if (host->busy) at = &host->next_busy;

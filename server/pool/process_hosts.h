@@ -175,6 +175,8 @@ bool fc_process_host_may_join(const fc_host_t *host, const fc_job_t *job);
 bool fc_process_host_join(fc_host_t *host, const fc_job_t *first,
                           fc_job_t *job);
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
+// Lists it as one whose processes have calls, or are to be notified.
+void fc_process_host_list(fc_process_host_t *host);
 fc_str_t fc_process_host_body(const fc_process_host_t *host,
                               const fc_job_t *job);
 

@@ -178,9 +178,21 @@ static bool is_in_tray(const self_t *self, const fc_outcome_t *outcome) {
          outcome->pieces[1].block == FC_RING_ANSWER_FILE(self->inbox.tray);
 }
 
+static void free_references(self_t *self) {
+  fc_references_t *references = fc_region_references(&self->region, 0);
+  uint64_t number;
+  while (fc_ring_take_drop(&self->ring, &number)) {
+    (void)fc_references_drop(references, number);
+  }
+  fc_references_free(references);
+  fc_ring_note_freed(&self->ring);
+}
+
 static void serve_slot(self_t *self, uint32_t index) {
   fc_ring_slot_t *shared = &self->ring.head->slots[index];
   fc_outcome_t *outcome = &shared->slot.outcome;
+  // A process that always has calls would never free any.
+  if (shared->slot.call.flags & FC_CALL_SESSION) free_references(self);
   if (fc_inbox_take(&self->inbox, shared, &outcome->error) == FC_OK) {
     fc_worker_run(&self->worker, &shared->slot);
   } else {
@@ -241,7 +253,10 @@ static void serve_mates(self_t *self, uint32_t first) {
 static _Noreturn void serve(self_t *self) {
   for (;;) {
     const uint32_t slot = fc_ring_take(&self->ring);
-    if (FC_UNLIKELY(self->ring.head->slots[slot].slot.mate != FC_SLOT_NONE)) {
+    if (FC_UNLIKELY(slot == FC_SLOT_NONE)) {
+      free_references(self);
+    } else if (FC_UNLIKELY(self->ring.head->slots[slot].slot.mate !=
+                           FC_SLOT_NONE)) {
       serve_mates(self, slot);
     } else {
       serve_slot(self, slot);

@@ -286,6 +286,7 @@ void fc_child_free_slots(fc_child_t *child) {
     fc_ring_free(&child->ring, index);
     child->left--;
   }
+  fc_child_pass_waiting(child);
 }
 
 // Takes the values that the call left for its session, after its whole answer was taken:

@@ -169,6 +169,11 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
 
+// May no other process make the call, because this one keeps references of its session?
+static bool is_bound(const fc_held_t *held) {
+  return held->claim && held->claim->bond.home;
+}
+
 // Takes back the calls from this position on, unless the process has just begun them.
 static void take_back(fc_child_t *child, uint32_t position) {
   // The calls go to the head of the queue, so the oldest is put there last.
@@ -176,11 +181,12 @@ static void take_back(fc_child_t *child, uint32_t position) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     fc_held_t *held = &child->held[index];
     fc_slot_t *slot = &child->ring.head->slots[index].slot;
-    if (!held->job || !fc_slot_begin(&slot->begun, FC_BEGUN_NEVER)) continue;
+    if (!held->job || is_bound(held)) continue;
+    if (!fc_slot_begin(&slot->begun, FC_BEGUN_NEVER)) continue;
     held->job->child = NULL;
     fc_pool_requeue(&child->host->base, held->job);
     held->job = NULL;
-    held->claim = NULL;
+    fc_child_return_claim(held);
   }
 }
 
@@ -253,7 +259,7 @@ void fc_child_weigh(fc_child_t *child) {
 // enough.
 static bool is_spare(fc_child_t *child, uint64_t now_ns) {
   if (!child->serving || child->host->fresh) return false;
-  if (child->count || child->calls != child->quiet_calls) {
+  if (child->home.first || child->count || child->calls != child->quiet_calls) {
     child->quiet_calls = child->calls;
     child->quiet_ns = now_ns;
   }

@@ -42,6 +42,7 @@ fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
   served->module = fc_module_retain(module);
   served->tiles = tiles;
   served->count = region->worker_count;
+  fc_references_init(&served->references, region->allocator);
   region->served[chunk][index % FC_SERVED_CHUNK] = served;
   return FC_OK;
 }
@@ -52,12 +53,18 @@ void fc_region_remove(fc_region_t *region, uint32_t index) {
   fc_served_t *served = fc_region_find(region, index);
   if (!served) return;
   const fc_backend_t *backend = fc_module_get_backend(served->module);
+  fc_references_deinit(&served->references);
   for (uint32_t i = 0; i < served->count; i++) {
     if (served->instances[i]) backend->instance_destroy(served->instances[i]);
   }
   region->served[chunk][index % FC_SERVED_CHUNK] = NULL;
   fc_module_release(served->module);
   fc_free(region->allocator, served);
+}
+
+fc_status_t fc_region_free(fc_region_t *region, uint32_t index) {
+  fc_references_free(fc_region_references(region, index));
+  return FC_OK;
 }
 
 bool fc_region_push_done(fc_region_t *region, const fc_slot_t *slot) {

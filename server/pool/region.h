@@ -45,8 +45,8 @@ typedef struct fc_dialect_worker_t {
 // of `instances`; fc_region_remove uses all, when no call can run any more.
 typedef struct fc_served_t {
   fc_module_t *module;  // held
-  // The most threads for one call; 0: as many as the region has.
-  uint32_t tiles;
+  uint32_t tiles;  // most threads for one call; 0: as many as the region has
+  fc_references_t references;  // that sessions keep of it
   uint32_t count;
   void *instances[];  // by worker
 } fc_served_t;
@@ -106,6 +106,12 @@ static inline fc_served_t *fc_region_find(const fc_region_t *region,
                                           uint32_t index) {
   return region->served[index / FC_SERVED_CHUNK][index % FC_SERVED_CHUNK];
 }
+static inline fc_references_t *fc_region_references(const fc_region_t *region,
+                                                    uint32_t index) {
+  return &fc_region_find(region, index)->references;
+}
+// Frees the references of a generation that have gone. FC_OK.
+fc_status_t fc_region_free(fc_region_t *region, uint32_t index);
 // Hands the slot of an ended call from a worker back to the loop. fc_region_push_done does
 // not wake the loop. True: the caller must call `wake`, and soon: until then no other
 // worker does.

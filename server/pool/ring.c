@@ -152,10 +152,10 @@ uint32_t fc_ring_take(fc_ring_t *ring) {
     uint32_t seen = atomic_load(&head->bell);
     if (fc_ring_state(ring, slot) == FC_RING_READY || look_for(ring, slot))
       break;
+    if (fc_ring_has_drops(ring)) return FC_SLOT_NONE;
     atomic_store(&head->worker_asleep, 1);
-    if (fc_ring_state(ring, slot) != FC_RING_READY) {
-      futex_wait(&head->bell, seen);
-    }
+    const bool ready = fc_ring_state(ring, slot) == FC_RING_READY;
+    if (!ready && !fc_ring_has_drops(ring)) futex_wait(&head->bell, seen);
     atomic_store(&head->worker_asleep, 0);
   }
   atomic_store(&head->slots[slot].state, FC_RING_BUSY);
@@ -361,8 +361,7 @@ static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   }
 }
 
-// The most pieces of an answer: one in its area, one in the lent file, and one in the
-// body.
+// The most pieces of an answer: in its area, in the lent file, and in the body.
 #define PIECES_MAX 3
 
 static bool check_area(const fc_piece_t *piece, uint32_t index,

@@ -12,6 +12,7 @@
 //   loop:   state = READY;  if (worker_asleep) { bell++; futex wake }
 //   worker: seen = bell; state READY? else worker_asleep = 1; state READY? else
 //           futex wait(bell, seen); worker_asleep = 0
+// A reference that is dropped (`dropped`) wakes the worker as a slot that is READY does.
 //   worker: state = DONE;  if (exchange(loop_asleep, 0)) write the eventfd
 //   loop:   loop_asleep = 1; any slot DONE? else wait for events; loop_asleep = 0
 #ifndef FARCALL_SERVER_POOL_RING_H_
@@ -97,6 +98,11 @@ typedef struct fc_ring_head_t {
   fc_fault_t fault;
   fc_jail_stops_t stops;
   fc_ring_slot_t slots[FC_RING_SLOTS];
+  // References that the worker is to free: how many the loop has written and the worker
+  // has freed, and their numbers in turn. The loop has fewer given out than fit.
+  _Alignas(64) _Atomic uint32_t dropped;
+  _Atomic uint32_t freed;
+  uint64_t drops[FC_REFERENCES_MAX];
 } fc_ring_head_t;
 
 // One side's view of a ring. Each side has its own members, so they do not change when
@@ -107,12 +113,14 @@ typedef struct fc_ring_t {
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
-  // Members of the loop
-  uint32_t files;  // how many files the loop has sent
-  uint32_t tray;   // fc_ring_slot_t.tray of the call that is given next
-  bool holds;      // calls are not published until fc_ring_release
-  // Members of the worker
-  uint32_t next;  // the slot to run
+  // The loop's own
+  uint32_t files;    // how many files the loop has sent
+  uint32_t tray;     // fc_ring_slot_t.tray of the call that is given next
+  bool holds;        // calls are not published before fc_ring_release
+  uint32_t dropped;  // fc_ring_head_t.dropped
+  // The worker's own
+  uint32_t next;   // the slot to run
+  uint32_t freed;  // fc_ring_head_t.freed, and those that were taken since
   fc_spin_t spin;
 } fc_ring_t;
 
@@ -164,8 +172,14 @@ static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
 // ---------------------------------------------------------------------------
 // The worker
 
-// Waits until the next slot is READY, makes it BUSY and returns its index.
+// Waits until the next slot is READY, makes it BUSY and returns its index; or FC_SLOT_NONE
+// when there are references to be freed and no slot is READY.
 uint32_t fc_ring_take(fc_ring_t *ring);
+// Are there references to be freed (ring_drops.c)? Takes the number of one; false: there
+// is none. Tells the loop that all which were taken have been freed.
+bool fc_ring_has_drops(const fc_ring_t *ring);
+bool fc_ring_take_drop(fc_ring_t *ring, uint64_t *out_number);
+void fc_ring_note_freed(fc_ring_t *ring);
 // Call it after fc_ring_take: also takes the slots in a batch with that one. Returns
 // their number.
 uint32_t fc_ring_take_mates(fc_ring_t *ring, uint32_t first);
@@ -192,7 +206,12 @@ void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
 // Publishes `count` held slots from `first` on as a batch (host.h). The first is
 // published last, so that a worker which finds the first one READY has all.
 void fc_ring_release(fc_ring_t *ring, uint32_t first, uint32_t count);
-// Wakes the worker if it sleeps. Call it after any number of slots were published.
+// Tells the worker to free a reference. It is not notified yet.
+void fc_ring_drop(fc_ring_t *ring, uint64_t number);
+// Returns how many of these it has not freed.
+uint32_t fc_ring_drops(const fc_ring_t *ring);
+// Wakes the worker if it sleeps. Call it after any number of slots were published, or
+// references dropped.
 void fc_ring_notify(fc_ring_t *ring);
 // fc_ring_sleep is called before the loop waits for events, fc_ring_wake afterwards.
 // False: one of `count` slots from `first` on is DONE, so the loop must not wait.

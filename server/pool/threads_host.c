@@ -6,6 +6,7 @@
 #include "pool/threads_host.h"
 
 #include "config/limits.h"
+#include "pool/order.h"
 #include "pool/pool.h"
 #include "pool/process_host.h"
 #include "pool/threads_hosts.h"
@@ -35,7 +36,13 @@ static void lay_desk(fc_thread_hosts_t *all, fc_job_t *job, uint32_t index) {
   held->slab = job->claim->slab;
   all->region.slots[index].call.deadline_ns = job->limit_ns;
   held->claim->later = job->call.flags & FC_CALL_LATER;
-  held->claim->class_->lay(held->claim, &all->desks[index]);
+  fc_store_desk_t *desk = &all->desks[index];
+  held->claim->class_->lay(held->claim, desk);
+  fc_home_grant(&held->host->home, held->claim,
+                fc_order_references(
+                    fc_region_module(&all->region, held->host->base.generation),
+                    job->call.function),
+                desk);
   fc_pool_note_due(all->base.pool, job->call.deadline_ns);
 }
 
@@ -49,21 +56,27 @@ static bool has_desks(fc_thread_hosts_t *all, fc_error_t *err) {
   return false;
 }
 
+static fc_slot_t *begin_slot(fc_thread_hosts_t *all, uint32_t index,
+                             const fc_invocation_t *call) {
+  fc_slot_t *slot = &all->region.slots[index];
+  slot->loop = 0;
+  slot->call = *call;
+  slot->mate = FC_SLOT_NONE;
+  slot->answer_block = slot->carry_block = FC_BLOCK_NONE;
+  atomic_store_explicit(&slot->steps, call->steps, memory_order_relaxed);
+  atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  atomic_store_explicit(&slot->left, 0, memory_order_relaxed);
+  atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
+  slot->outcome.piece_count = 0;
+  return slot;
+}
+
 // Puts a call into a slot. False: no slot is free.
 static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(&self->base);
   if (all->free_count == 0) return false;
   uint32_t index = all->free_slots[--all->free_count];
-  fc_slot_t *slot = &all->region.slots[index];
-  slot->loop = 0;
-  slot->call = job->call;
-  slot->mate = FC_SLOT_NONE;
-  slot->answer_block = slot->carry_block = FC_BLOCK_NONE;
-  atomic_store_explicit(&slot->steps, job->call.steps, memory_order_relaxed);
-  atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
-  atomic_store_explicit(&slot->left, 0, memory_order_relaxed);
-  atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
-  slot->outcome.piece_count = 0;
+  fc_slot_t *slot = begin_slot(all, index, &job->call);
   if (job->call.flags & FC_CALL_PREPARE) {
     slot->call.deadline_ns = fc_thread_host_load_end_ns(all->base.pool);
     fc_pool_note_due(all->base.pool, slot->call.deadline_ns);
@@ -86,10 +99,64 @@ static void free_slot(fc_thread_hosts_t *all, uint32_t index) {
   all->free_slots[all->free_count++] = index;
 }
 
+// Adds a slot to those that threads are notified of next.
+static void put_last(fc_thread_hosts_t *all, uint32_t index) {
+  if (all->count++ == 0) all->first = index;
+  else all->region.slots[all->last].next = index;
+  all->last = index;
+}
+
 static void finish(fc_host_t *host, fc_job_t *job) {
   if (job->slot == FC_SLOT_NONE) return;
   free_slot(fc_thread_hosts_of(host), job->slot);
   job->slot = FC_SLOT_NONE;
+}
+
+// ---------------------------------------------------------------------------
+// References
+
+static fc_thread_host_t *of_home(const fc_home_t *home) {
+  return (fc_thread_host_t *)(void *)((char *)(uintptr_t)home -
+                                      offsetof(fc_thread_host_t, home));
+}
+
+static fc_references_t *references_of(const fc_thread_host_t *self) {
+  return fc_region_references(&fc_thread_hosts_of(&self->base)->region,
+                              self->base.generation);
+}
+
+// Has a thread free the references that have gone; later if no slot is free.
+static void free_references(fc_thread_host_t *self) {
+  fc_thread_hosts_t *all = fc_thread_hosts_of(&self->base);
+  const fc_invocation_t call = {.generation = self->base.generation,
+                                .flags = FC_CALL_FREE,
+                                .body = {.block = FC_BLOCK_NONE}};
+  if (self->frees) return;
+  self->frees_later = !all->free_count;
+  if (self->frees_later) return;
+  const uint32_t index = all->free_slots[--all->free_count];
+  (void)begin_slot(all, index, &call);
+  all->held[index] = (fc_thread_held_t){.host = self};
+  self->frees = true;
+  self->base.running++;
+  self->base.hosts->running++;
+  put_last(all, index);
+}
+
+static void drop_reference(fc_home_t *home, uint64_t number) {
+  fc_thread_host_t *self = of_home(home);
+  if (fc_references_drop(references_of(self), number)) free_references(self);
+}
+
+static uint32_t count_references(const fc_home_t *home) {
+  return fc_references_count(references_of(of_home(home)));
+}
+
+static void make_home(fc_thread_host_t *self, const fc_module_info_t *info) {
+  static const fc_home_class_t kHome = {drop_reference, count_references};
+  fc_home_init(
+      &self->home, &kHome, self->base.generation,
+      info->private_state ? FC_STORE_REFUSES_PRIVATE : FC_STORE_REFUSES_NONE);
 }
 
 // ---------------------------------------------------------------------------
@@ -144,9 +211,7 @@ static fc_offer_t offer(fc_host_t *host, fc_job_t *job, fc_ahead_t ahead,
   if (!has_room(host, ahead)) return FC_OFFER_FULL;
   if (FC_UNLIKELY(job->claim) && !has_desks(all, err)) return FC_OFFER_REFUSED;
   if (!fill_slot((fc_thread_host_t *)host, job)) return FC_OFFER_FULL;
-  if (all->count++ == 0) all->first = job->slot;
-  else all->region.slots[all->last].next = job->slot;
-  all->last = job->slot;
+  put_last(all, job->slot);
   return FC_OFFER_TAKEN;
 }
 
@@ -276,6 +341,7 @@ static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
     outcome->status = outcome->error.status;
     claim->class_->lose(claim, FC_STR(""), FC_LOSS_LIE);
   }
+  fc_home_end_grant(claim, all->desks[index].reference);
   if (outcome->status != FC_OK) fc_outcome_drop(outcome, all->region.blocks);
   if (!held->lost && fc_claim_stays(held->job, outcome)) {
     held->job->keeps_claim = true;
@@ -284,9 +350,22 @@ static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
   }
 }
 
+// A thread has freed references. Meanwhile others may have gone.
+static void end_freeing(fc_thread_hosts_t *all, uint32_t index) {
+  fc_thread_host_t *self = all->held[index].host;
+  free_slot(all, index);
+  fc_pool_note_end(&self->base);
+  self->frees = false;
+  if (fc_references_gone(references_of(self))) free_references(self);
+}
+
 static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;
+  if (FC_UNLIKELY(slot->call.flags == FC_CALL_FREE)) {
+    end_freeing(all, index);
+    return;
+  }
   fc_job_t *job = all->held[index].job;
   if (FC_UNLIKELY(all->held[index].claim)) take_desk(all, index);
   if (FC_UNLIKELY(slot->mate != FC_SLOT_NONE)) leave_mates(all, index);
@@ -301,8 +380,9 @@ static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
                           fc_outcome_worker_ns(&slot->outcome));
   }
   if (!job) free_slot(all, index);
-  else if (job == &self->loading) finish_loading(self, &slot->outcome);
-  else fc_pool_deliver(&self->base, job, &slot->outcome);
+  if (FC_UNLIKELY(self->frees_later)) free_references(self);
+  if (job == &self->loading) finish_loading(self, &slot->outcome);
+  else if (job) fc_pool_deliver(&self->base, job, &slot->outcome);
 }
 
 static void collect(fc_hosts_t *hosts, bool awake) {
@@ -337,8 +417,9 @@ static void look(fc_hosts_t *hosts, uint64_t now_ns) {
 
 static void describe(const fc_host_t *host, fc_host_facts_t *out_facts) {
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;
-  *out_facts =
-      (fc_host_facts_t){.lost_threads = self->lost, .stuck = self->missing};
+  *out_facts = (fc_host_facts_t){.lost_threads = self->lost,
+                                 .stuck = self->missing,
+                                 .references = count_references(&self->home)};
 }
 
 // Threads belong to no generation, so a host here has no workers of its own.
@@ -370,6 +451,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
   self->native = info->runs_native;
   self->apart = info->endless;
   fc_hosts_link(hosts, generation, &self->base);
+  make_home(self, info);
   *out_host = &self->base;
   self->loading = (fc_job_t){.call = {.generation = generation,
                                       .flags = FC_CALL_PREPARE,
@@ -379,6 +461,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
 }
 
 static void free_host(fc_host_t *host) {
+  fc_home_leave(&((fc_thread_host_t *)host)->home);
   fc_region_remove(&fc_thread_hosts_of(host)->region, host->generation);
   fc_hosts_unlink(host);
   fc_free(host->pool->allocator, host);

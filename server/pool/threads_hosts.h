@@ -44,6 +44,9 @@ typedef struct fc_thread_host_t {
   uint32_t missing;  // threads lost in its calls that have not come back
   uint32_t mates;    // the part of fc_thread_hosts_t.mates that are its calls
   fc_job_t loading;  // makes the first instance
+  fc_home_t home;    // of the references of its sessions
+  bool frees;        // a thread frees those that have gone
+  bool frees_later;  // no slot was free for that
 } fc_thread_host_t;
 
 // A call in a slot.

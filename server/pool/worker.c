@@ -234,6 +234,8 @@ static fc_status_t open_desk(fc_worker_t *worker, const fc_slot_t *slot,
   worker->slab = desk.serial;
   fc_store_open(worker->store, desk.slab);
   fc_store_begin(worker->store, desk.desk);
+  worker->store->references =
+      fc_region_references(region, slot->call.generation);
   return FC_OK;
 }
 
@@ -568,7 +570,10 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   if (slot->call.flags & FC_CALL_PREPARE) {
     (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
     slot->outcome.status =
-        fc_worker_prepare(worker, slot->call.generation, &slot->outcome.error);
+        slot->call.flags == FC_CALL_FREE
+            ? fc_region_free(worker->region, slot->call.generation)
+            : fc_worker_prepare(worker, slot->call.generation,
+                                &slot->outcome.error);
     slot->outcome.spent_ns[FC_STAGE_CALL] =
         fc_clock_ns() - slot->outcome.began_ns;
     return;

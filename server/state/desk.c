@@ -117,6 +117,7 @@ static void copy_once(void *to, const void *from, size_t size) {
 static bool check_place(const fc_session_t *session, const fc_taken_t *taken,
                         uint32_t count, uint64_t next, fc_error_t *err) {
   const fc_store_row_t *row = &taken[count].row;
+  if (row->kind == FC_VALUE_OPAQUE) return true;
   const uint64_t page = fc_store_page_of(row->offset);
   const uint64_t size = fc_store_pages(row->size);
   if (!size) return !row->offset || lie(err, "offset", row->offset);
@@ -151,6 +152,15 @@ static bool check_name(const fc_session_t *session, const fc_taken_t *taken,
   return true;
 }
 
+// A reference has a number that was granted, and no other row has it.
+static bool check_reference(const fc_session_t *session,
+                            const fc_store_row_t *row, uint64_t *seen,
+                            fc_error_t *err) {
+  if (row->kind != FC_VALUE_OPAQUE || !row->reference) return true;
+  return fc_home_is_granted(&session->claim, row->reference, seen) ||
+         lie(err, "reference", row->reference);
+}
+
 // Bytes that the row takes beyond those of the value in whose place it comes, if that was
 // shared when the desk was laid.
 static uint64_t excess(const fc_session_t *session, const fc_taken_t *taken) {
@@ -167,7 +177,7 @@ static uint64_t excess(const fc_session_t *session, const fc_taken_t *taken) {
 static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
                       uint32_t rows, uint64_t next, fc_taken_t *out_taken,
                       uint32_t *out_count, fc_error_t *err) {
-  uint64_t sum = 0, more = 0;
+  uint64_t sum = 0, more = 0, seen = 0;
   uint32_t count = 0;
   for (uint32_t i = 0; i < rows; i++) {
     uint8_t change;
@@ -187,6 +197,7 @@ static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
       return lie(err, "row", i);
     }
     if (!check_name(session, out_taken, count, err) ||
+        !check_reference(session, &taken->row, &seen, err) ||
         !check_place(session, out_taken, count, next, err)) {
       return false;
     }
@@ -240,13 +251,17 @@ static void put_values(fc_session_t *session, const fc_taken_t *taken,
     fc_kept_t *value = &session->values[taken[i].at];
     if (taken[i].at < session->count) {
       fc_session_weigh(session, size, fc_store_pages(value->row.size));
-      fc_slab_leave(session->slab, value->place);
+      fc_session_leave(session, value);
     } else {
       fc_session_weigh(session, size, 0);
       session->count++;
     }
     *value = (fc_kept_t){.row = taken[i].row, .place = taken[i].place};
     value->row.change = value->row.flags = 0;
+    const bool opaque = value->row.kind == FC_VALUE_OPAQUE;
+    if (opaque && value->row.reference) {
+      fc_home_keep(&session->claim, value->row.reference);
+    }
   }
 }
 
@@ -351,7 +366,8 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
 static const fc_session_end_t kEnds[FC_LOSS_COUNT] = {
     [FC_LOSS_CRASH] = FC_SESSION_END_CRASH,
     [FC_LOSS_DEADLINE] = FC_SESSION_END_DEADLINE,
-    [FC_LOSS_LIE] = FC_SESSION_END_LIE};
+    [FC_LOSS_LIE] = FC_SESSION_END_LIE,
+    [FC_LOSS_WORKER] = FC_SESSION_END_WORKER};
 
 static void lose(fc_claim_t *claim, fc_str_t function, fc_loss_t why) {
   fc_session_t *session = of(claim);

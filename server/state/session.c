@@ -312,7 +312,11 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
   if (!session) return fc_fail_memory(err);
   const uint64_t share = all->limits.owner_memory;
   *session = (fc_session_t){
-      .claim = {.class_ = all->claims},
+      .claim = {.class_ = all->claims,
+                .bond = {.generation = wish->index,
+                         .refusal = wish->checkpoint
+                                        ? FC_STORE_REFUSES_CHECKPOINT
+                                        : FC_STORE_REFUSES_NONE}},
       .all = all,
       .owner = wish->owner,
       .owned = wish->owned,
@@ -406,11 +410,25 @@ void fc_session_lose(fc_session_t *session, fc_str_t function,
   fc_session_drop_values(session);
 }
 
+// A reference cannot be copied: what it refers to is its worker's.
+static fc_status_t check_copies(const fc_session_t *session, fc_error_t *err) {
+  for (uint32_t i = 0; i < session->count; i++) {
+    const fc_store_row_t *row = &session->values[i].row;
+    if (row->kind != FC_VALUE_OPAQUE) continue;
+    return fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                   "value '%s' is an opaque reference (%s): a session that has "
+                   "one cannot be forked",
+                   row->name, row->type);
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_session_fork(const fc_session_t *from,
                             const fc_session_wish_t *wish, uint64_t now_ns,
                             fc_session_t **out_session, fc_error_t *err) {
   FC_ASSERT(!from->claim.held);
   FC_TRY(fc_session_check(from, err));
+  FC_TRY(check_copies(from, err));
   fc_session_t *session;
   fc_session_wish_t beside = *wish;
   beside.slab = from->slab;
@@ -465,13 +483,19 @@ void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns) {
   }
 }
 
+// Has it references, or may the call that runs leave some?
+static bool is_bound(const fc_session_t *session) {
+  return session->claim.bond.home || session->claim.bond.grant.count;
+}
+
 uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from, void *to,
                           uint64_t generation, uint32_t index) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < all->capacity; i++) {
     fc_session_t *session = all->places[i];
-    if (!session || session->module != from) continue;
+    if (!session || session->module != from || is_bound(session)) continue;
     session->module = to;
+    session->claim.bond.generation = index;
     session->slab->generation = generation;
     session->slab->index = index;
     count++;

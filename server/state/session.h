@@ -244,7 +244,9 @@ fc_status_t fc_session_check_room(const fc_session_t *session, uint64_t size,
 // are shared.
 void fc_session_share(fc_session_t *session, fc_str_t name,
                       const fc_kept_t *from);
-// Adds `more` to the bytes that the values take, and subtracts `less`.
+// A value goes, or another comes in its place: leaves its pages, or its reference.
+void fc_session_leave(fc_session_t *session, const fc_kept_t *value);
+// Counts bytes that its values take more or less.
 void fc_session_weigh(fc_session_t *session, uint64_t more, uint64_t less);
 // The session will be lost because of a call of `function` that still runs. Until
 // fc_session_lose its values, and the pages that the call was granted, stay.

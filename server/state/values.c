@@ -24,9 +24,16 @@ void fc_session_weigh(fc_session_t *session, uint64_t more, uint64_t less) {
   all->bytes += more - less;
 }
 
-static void let_go(fc_session_t *session, fc_kept_t *value) {
-  fc_session_weigh(session, 0, fc_store_pages(value->row.size));
+void fc_session_leave(fc_session_t *session, const fc_kept_t *value) {
   fc_slab_leave(session->slab, value->place);
+  if (value->row.kind == FC_VALUE_OPAQUE) {
+    fc_home_drop(&session->claim, value->row.reference);
+  }
+}
+
+static void let_go(fc_session_t *session, const fc_kept_t *value) {
+  fc_session_weigh(session, 0, fc_store_pages(value->row.size));
+  fc_session_leave(session, value);
 }
 
 void fc_session_drop_values(fc_session_t *session) {

@@ -232,6 +232,10 @@ static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
         return vector_in(in->heap, &value->tensor, out, err);
       }
       return fc_hal_tensor_in(in->heap, &value->tensor, in->loans, out, err);
+    case FC_VALUE_OPAQUE:
+      if (!value->opaque.object) return refuse_value(value, err);
+      *out = fc_vm_retain(value->opaque.object);
+      return FC_OK;
     default:
       return refuse_value(value, err);
   }
@@ -416,13 +420,46 @@ static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
   return FC_OK;
 }
 
-// Converts a result that is an object, except a list.
+static void count_object(void *object, int change) {
+  if (change > 0) fc_vm_retain(object);
+  else fc_vm_release(object);
+}
+
+static bool is_opaque(const fc_type_t *type) {
+  return type && type->kind == FC_TYPE_OPAQUE;
+}
+
+// Gives an object as what it is declared to be, or, if that says nothing, as what it is.
+static fc_status_t opaque_out(const out_t *o, fc_vm_object_t *object,
+                              const fc_type_t *type, fc_value_t *out,
+                              fc_error_t *err) {
+  fc_str_t name = fc_str(fc_vm_object_type_name(object));
+  if (is_opaque(type)) {
+    const fc_str_t declared = fc_signature_text(o->signature, type->text);
+    const fc_vm_type_t wanted = fc_vm_type_find(declared);
+    if (wanted && !fc_vm_type_accepts(wanted, object)) {
+      return fc_fail(err, FC_CODE_BAD_RESULT,
+                     "the module returned %.*s where %.*s is declared",
+                     FC_STR_ARG(name), FC_STR_ARG(declared));
+    }
+    if (!fc_opaque_is_any(declared)) name = declared;
+  }
+  *out = (fc_value_t){
+      .kind = FC_VALUE_OPAQUE,
+      .opaque = {.type = name, .object = object, .count = count_object}};
+  return FC_OK;
+}
+
+// Converts a result that is an object, except a list that is one by value.
 static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
                                  uint32_t node, fc_value_t *out,
                                  fc_error_t *err) {
   if (!object) {
     *out = (fc_value_t){.kind = FC_VALUE_NULL};
     return FC_OK;
+  }
+  if (is_opaque(node_at(o, node))) {
+    return opaque_out(o, object, node_at(o, node), out, err);
   }
   fc_vm_buffer_t *buffer = fc_vm_buffer_from(object);
   if (buffer) return buffer_out(o, buffer, node, out, err);
@@ -435,9 +472,7 @@ static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
                              tensor ? (fc_dtype_t)type->dtype : FC_DTYPE_NONE,
                              o->copy, out, err);
   }
-  *out = (fc_value_t){.kind = FC_VALUE_OPAQUE,
-                      .bytes = fc_str(fc_vm_object_type_name(object))};
-  return FC_OK;
+  return opaque_out(o, object, NULL, out, err);
 }
 
 // Reads a string of IREE. A list with elements other than i8 is not a string.
@@ -482,7 +517,7 @@ static fc_status_t read_lists(const out_t *o, list_out_t *levels,
     } else if (element.type != FC_VM_TYPE_ANY_REF) {
       fc_vm_value_t number = {.type = element.type, .i64 = element.bits};
       FC_TRY(number_out(number, declared_dtype(o, node), item, err));
-    } else if (!fc_vm_list_from(element.object)) {
+    } else if (is_opaque(type) || !fc_vm_list_from(element.object)) {
       FC_TRY(plain_ref_out(o, element.object, node, item, err));
     } else if (is_string(type)) {
       FC_TRY(string_out(o, fc_vm_list_from(element.object), item, err));
@@ -502,7 +537,9 @@ static fc_status_t read_lists(const out_t *o, list_out_t *levels,
 static fc_status_t ref_out(const out_t *o, fc_vm_object_t *object,
                            uint32_t node, fc_value_t *out, fc_error_t *err) {
   fc_vm_list_t *list = fc_vm_list_from(object);
-  if (!list) return plain_ref_out(o, object, node, out, err);
+  if (!list || is_opaque(node_at(o, node))) {
+    return plain_ref_out(o, object, node, out, err);
+  }
   if (is_string(node_at(o, node))) return string_out(o, list, out, err);
   list_out_t levels[DEPTH_MAX];
   FC_TRY(open_list_out(o, list, node, &levels[0], out, err));

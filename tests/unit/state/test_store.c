@@ -59,6 +59,10 @@ SPOIL(behind, row->offset = FC_STORE_SIZE_MAX + PAGE - 64)
 SPOIL(last, row->offset = FC_STORE_SIZE_MAX - 64)
 SPOIL(empty, row->dims[0] = 0; row->size = row->offset = 0)
 SPOIL(empty_somewhere, row->dims[0] = 0; row->size = 0)
+SPOIL(opaque, row->kind = FC_VALUE_OPAQUE; row->rank = row->dtype = 0;
+      row->size = 0; memcpy(row->type, "!vm.list", 9))
+SPOIL(opaque_of_no_type, row->kind = FC_VALUE_OPAQUE;
+      row->rank = row->dtype = 0; row->size = 0; row->type[0] = 0)
 SPOIL(too_large_bytes, row->kind = FC_VALUE_BYTES; row->rank = 0;
       row->dtype = 0; row->size = UINT64_MAX)
 
@@ -91,6 +95,8 @@ static const row_row_t kRows[] = {
     {"at the end of the slab", last, true},
     {"empty", empty, true},
     {"empty, and yet somewhere", empty_somewhere, false},
+    {"an opaque reference", opaque, true},
+    {"an opaque reference of no type", opaque_of_no_type, false},
     {"bytes without end", too_large_bytes, false},
 };
 

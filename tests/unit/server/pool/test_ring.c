@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -937,6 +938,42 @@ static void a_first_word_may_be_anything(void **state) {
   close_pair(&pair);
 }
 
+#define DROPS (3 * FC_REFERENCES_MAX)
+
+// Takes references until it has had DROPS of them, and checks that they come in order.
+static void *free_all(void *context) {
+  pair_t *pair = context;
+  uint64_t number, next = 1;
+  while (next <= DROPS) {
+    assert_int_equal(fc_ring_take(&pair->worker), FC_SLOT_NONE);
+    while (fc_ring_take_drop(&pair->worker, &number)) {
+      assert_int_equal(number, next++);
+    }
+    fc_ring_note_freed(&pair->worker);
+  }
+  return NULL;
+}
+
+// A worker that sleeps is woken for them, and none is lost.
+static void references_go_to_a_worker_without_calls(void **state) {
+  (void)state;
+  pair_t pair;
+  pthread_t thread;
+  open_pair(&pair, 0);
+  assert_int_equal(pthread_create(&thread, NULL, free_all, &pair), 0);
+  for (uint64_t number = 1; number <= DROPS; number++) {
+    while (fc_ring_drops(&pair.loop) == FC_REFERENCES_MAX) sched_yield();
+    fc_ring_drop(&pair.loop, number);
+    fc_ring_notify(&pair.loop);
+  }
+  pthread_join(thread, NULL);
+  assert_int_equal(fc_ring_drops(&pair.loop), 0);
+  // What a worker says of them is bounded.
+  atomic_store(&pair.worker.head->freed, DROPS + 7);
+  assert_int_equal(fc_ring_drops(&pair.loop), FC_REFERENCES_MAX);
+  close_pair(&pair);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_ring_is_sealed_and_has_one_layout),
@@ -952,6 +989,7 @@ int main(void) {
       FC_TEST(ends_from_outside_are_believed_if_they_can_be),
       FC_TEST(what_is_only_shown_is_made_fit),
       FC_TEST(a_first_word_may_be_anything),
+      FC_TEST(references_go_to_a_worker_without_calls),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
