@@ -186,6 +186,21 @@ def test_sessions_have_the_same_bits(serve, kept):
     assert asyncio.run(calls()) == wanted
 
 
+def test_a_session_keeps_opaque_references(serve, tmp_path):
+    """What has no bytes is named as any value is."""
+    for name in "stack.vmfb", "stack.farcall.json":
+        shutil.copy(ROOT / "tests/corpus/iree/references" / name, tmp_path / name)
+    server = serve(tmp_path / "stack.vmfb")
+    with server.client() as client, client.session("stack") as session:
+        ref = session.make(keep={0: "h"})
+        assert ref == session["h"] and ref.type.kind == "opaque"
+        assert [session.push(ref, x) for x in (3, 4, 5)] == [1, 2, 3]
+        assert session.sum(h=session["h"]) == 12
+        with pytest.raises(farcall.Error) as refused:
+            session.get("h")
+        assert refused.value.code == "type_mismatch"
+
+
 def test_a_session_and_its_values(serve, roles):
     x, cache = numpy.array([1, 2, 3, 4], "f4"), numpy.ones(4, "f4")
     server = serve(roles)
