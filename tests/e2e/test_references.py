@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import threading
 
 import pytest
 
@@ -292,4 +293,47 @@ def test_no_worker_keeps_more_than_it_may(serve):
     server.request("DELETE", sessions("stack", made[0]))
     until(lambda: references(server) == 4032)
     assert results(server, made[-1], "make", keep="again")[0]["ref"] == "again"
+    assert server.stop() == 0
+
+
+def test_kills_lose_what_they_must_and_nothing_else(process_server):
+    """Each answer is what its own session's calls have made, or says that it is lost."""
+    server = process_server("--workers=3", "--crash-limit=0", STACK)
+    kills, killed = 12, threading.Event()
+
+    def use(number):
+        made = 0
+        while not killed.is_set() or made < 3:
+            made += 1
+            session, stack = make(server, "stack"), []
+            reply = ask(server, session, "make", keep="h")
+            while reply.status == 200 and len(stack) < 20:
+                stack.append(number + len(stack))
+                reply = ask(server, session, "push", ref("h"), stack[-1])
+                assert reply.status != 200 or reply.json["results"] == [len(stack)]
+            if reply.status == 200:
+                reply = ask(server, session, "sum", ref("h"))
+                assert reply.status != 200 or reply.json["results"] == [sum(stack)]
+            if reply.status != 200:
+                assert reply.status in (410, 502), reply.body
+                assert reply.status == 410 or show(server, session, "stack").status == 410
+            server.request("DELETE", sessions("stack", session))
+
+    def kill():
+        for _ in range(kills):
+            before = [each["pid"] for each in workers(server)]
+            if before:
+                os.kill(before[0], signal.SIGKILL)
+                until(lambda: before[0] not in [each["pid"] for each in workers(server)])
+            until(lambda: workers(server))
+            results(server, begin(server), "push", ref("h"), 1)
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        running = [pool.submit(use, 1000 * number) for number in range(12)]
+        kill()
+        killed.set()
+        for each in running:
+            each.result()
+    for each in server.get(sessions("stack")).json["sessions"]:
+        assert each["values"] or each["lost"]
+    until(lambda: references(server) <= kills)
     assert server.stop() == 0
