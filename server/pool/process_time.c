@@ -127,6 +127,8 @@ static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
   if (!held->left_ns || held->claim || has_mates(child, held)) {
     return limit_ns;
   }
+  // Other clients' sessions would be lost.
+  if (child->home.first) return limit_ns;
   if (!held->late && !child->host->options->kill_dropped) return limit_ns;
   uint64_t left_ns = patience_ns(held, waits, held->left_ns);
   const uint64_t paid_ns = held->left_ns + child->host->took_ns;
