@@ -276,6 +276,14 @@ def test_a_process_that_makes_one_call_keeps_none(process_server):
     assert server.stop() == 0
 
 
+def test_threads_that_share_no_instance_keep_none(serve):
+    server = serve("--vm-state=private", "--isolation=thread", STACK)
+    session = make(server, "stack")
+    reply = expect(ask(server, session, "make", keep="h"), 501, "unsupported_type")
+    assert "--vm-state=private" in reply.json["detail"]
+    assert server.stop() == 0
+
+
 def test_no_worker_keeps_more_than_it_may(serve):
     server = serve("--workers=1", STACK)
     made = []

@@ -216,6 +216,32 @@ static void a_session_that_has_one_stays_where_it_is(void **state) {
   assert_int_equal(object, 0);
 }
 
+static void calls_wait_for_their_home_in_order(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all();
+  worker_t worker;
+  fc_session_t *sessions[4];
+  int object = 0;
+  open_worker(&worker, 0);
+  assert_null(fc_home_pop(&worker.home));
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < 4; i++) {
+      if (!round) sessions[i] = make(&all, false);
+      if (!round) keep_in(&worker, sessions[i], "a", &object);
+      fc_home_wait(&sessions[i]->claim);
+      if (i == 1) {
+        assert_ptr_equal(fc_home_pop(&worker.home), &sessions[0]->claim);
+      }
+    }
+    for (int i = 1; i < 4; i++) {
+      assert_ptr_equal(fc_home_pop(&worker.home), &sessions[i]->claim);
+    }
+    assert_null(fc_home_pop(&worker.home));
+  }
+  fc_sessions_deinit(&all);
+  close_worker(&worker);
+}
+
 typedef struct refusal_row_t {
   const char *name;
   bool checkpoint;
@@ -312,6 +338,7 @@ int main(void) {
       FC_TEST(what_a_call_does_not_leave_is_freed),
       FC_TEST(a_home_takes_its_sessions_along),
       FC_TEST(a_session_that_has_one_stays_where_it_is),
+      FC_TEST(calls_wait_for_their_home_in_order),
       FC_TEST(a_call_that_may_keep_none_says_why),
       FC_TEST(a_lie_about_a_reference_is_noticed),
   };
