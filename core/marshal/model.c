@@ -196,13 +196,12 @@ static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
 
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err) {
-  // A plan is const to the threads that share it, but its model may be set.
-  fc_plan_t *own = (fc_plan_t *)(uintptr_t)plan;
-  fc_model_t *model = atomic_load_explicit(&own->model, memory_order_acquire);
+  fc_plan_live_t *live = plan->live;
+  fc_model_t *model = atomic_load_explicit(&live->model, memory_order_acquire);
   if (!model) {
     FC_TRY(create(plan, &model, err));
     fc_model_t *first = NULL;
-    if (!atomic_compare_exchange_strong(&own->model, &first, model)) {
+    if (!atomic_compare_exchange_strong(&live->model, &first, model)) {
       fc_model_destroy(model);
       model = first;
     }

@@ -365,10 +365,10 @@ static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
                            compiler_t *out) {
   uint32_t params = need->input_count + need->output_count + need->store_count;
   size_t key_count = (size_t)need->key_count + need->input_count;
-  size_t size = sizeof(fc_plan_t) + need->op_count * sizeof(fc_op_t) +
-                key_count * sizeof(fc_plan_key_t) +
-                params * sizeof(fc_plan_param_t) +
-                need->state_count * sizeof(fc_plan_state_t);
+  size_t size =
+      sizeof(fc_plan_t) + need->op_count * sizeof(fc_op_t) +
+      key_count * sizeof(fc_plan_key_t) + params * sizeof(fc_plan_param_t) +
+      need->state_count * sizeof(fc_plan_state_t) + sizeof(fc_plan_live_t);
   fc_plan_t *plan = fc_alloc(allocator, size);
   if (!plan) return NULL;
   plan->allocator = allocator;
@@ -380,6 +380,7 @@ static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
   out->outputs = out->inputs + need->input_count;
   out->stores = out->outputs + need->output_count;
   out->states = (fc_plan_state_t *)(out->stores + need->store_count);
+  plan->live = (fc_plan_live_t *)(out->states + need->state_count);
   return plan;
 }
 
@@ -494,7 +495,7 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
 
 void fc_plan_destroy(fc_plan_t *plan) {
   if (!plan) return;
-  fc_model_destroy(atomic_load(&plan->model));
+  fc_model_destroy(atomic_load(&plan->live->model));
   fc_free(plan->allocator, plan->batch);
   fc_free(plan->allocator, plan);
 }

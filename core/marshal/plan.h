@@ -74,6 +74,12 @@ static inline fc_value_t fc_plan_zeros(const fc_plan_state_t *state) {
       .tensor = {.dtype = op->dtype, .rank = op->rank, .shape = state->shape}};
 }
 
+// What threads that share a plan change; all else of it is const to them.
+typedef struct fc_plan_live_t {
+  _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
+  _Atomic(uint32_t) compared;          // calls, relaxed; see written.c
+} fc_plan_live_t;
+
 struct fc_plan_t {
   fc_allocator_t allocator;
   const fc_signature_t *signature;
@@ -99,9 +105,9 @@ struct fc_plan_t {
   uint32_t store_count;
   const fc_plan_state_t *states;
   uint32_t state_count;
-  _Atomic(struct fc_model_t *) model;  // NULL until it is first needed
-  bool lends;  // the function gets some memory that it must not write to
-  _Atomic(uint32_t) compared;  // number of compared calls, relaxed (written.c)
+  fc_plan_live_t *live;
+  bool
+      lends;  // a function with this plan gets memory that it is to leave alone
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
   // signature's own function runs all calls. Borrowed; set right after
   // fc_plan_create.

@@ -111,18 +111,12 @@ static fc_status_t fail(fc_frame_t *frame, const fc_plan_param_t *input,
   return status;
 }
 
-// Returns the plan to be changed: it is const to the threads that share it, except for
-// its counters.
-static fc_plan_t *counts_of(const fc_frame_t *frame) {
-  return (fc_plan_t *)(uintptr_t)frame->plan;
-}
-
-// True when this call is to be compared. Calls of a function are counted until enough of
-// them were compared. After that, each frame uses random numbers of its own, so that no
-// memory is written that other threads read.
+// Calls of a function are counted until enough of them were compared. After that, each
+// frame uses random numbers of its own, so that no memory is written that other threads
+// read.
 static bool is_due(fc_frame_t *frame) {
   const uint32_t compared =
-      atomic_load_explicit(&counts_of(frame)->compared, memory_order_relaxed);
+      atomic_load_explicit(&frame->plan->live->compared, memory_order_relaxed);
   if (compared == ALWAYS || compared < FC_WRITTEN_FIRST) return true;
   if (!frame->dice) frame->dice = (uint64_t)(uintptr_t)frame;
   frame->dice = frame->dice * UINT64_C(6364136223846793005) +
@@ -133,11 +127,11 @@ static bool is_due(fc_frame_t *frame) {
 // Counts a call that was compared. A call that ended earlier, or was begun again, does
 // not count. If another thread counts at the same time, only one of the two calls counts.
 static void count(fc_frame_t *frame) {
-  fc_plan_t *plan = counts_of(frame);
+  fc_plan_live_t *live = frame->plan->live;
   uint32_t compared =
-      atomic_load_explicit(&plan->compared, memory_order_relaxed);
+      atomic_load_explicit(&live->compared, memory_order_relaxed);
   if (compared >= FC_WRITTEN_FIRST) return;
-  (void)atomic_compare_exchange_strong(&plan->compared, &compared,
+  (void)atomic_compare_exchange_strong(&live->compared, &compared,
                                        compared + 1);
 }
 
@@ -181,7 +175,7 @@ fc_status_t fc_written_check(fc_frame_t *frame, fc_value_t *arguments,
   const fc_status_t status = visit(frame, arguments, true, err);
   if (status == FC_OK) count(frame);
   if (status == FC_DATA_LOSS) {
-    atomic_store_explicit(&counts_of(frame)->compared, ALWAYS,
+    atomic_store_explicit(&frame->plan->live->compared, ALWAYS,
                           memory_order_relaxed);
   }
   return status;

@@ -27,6 +27,15 @@
 
 #define SHA256_SIZE ((size_t)64)  // as text
 
+// What the module owns of a function.
+typedef struct own_t {
+  fc_plan_t *plan;  // NULL when none can be made
+  // Its signature if it is neither in `info` nor in `sizes`, else NULL. Such a signature
+  // belongs to a function for which no plan can be made, or whose rows were tested for
+  // batching.
+  fc_signature_t *replaced;
+} own_t;
+
 struct fc_module_t {
   _Atomic(uint32_t) references;
   fc_allocator_t allocator;
@@ -53,12 +62,9 @@ struct fc_module_t {
   char sidecar_sums[2][65];
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
-  char settled[FC_DIGEST_SIZE];     // like `digest`, but with the verdicts
-  char (*digests)[FC_DIGEST_SIZE];  // one for each function
-  // By function: its signature if it is neither in `info` nor in `sizes`, else NULL.
-  // Such a signature belongs to a function for which no plan can be made, or whose rows
-  // were tested for batching.
-  fc_signature_t **replaced;
+  char settled[FC_DIGEST_SIZE];     // of the functions as they are now
+  char (*digests)[FC_DIGEST_SIZE];  // of functions
+  own_t *own;                       // by function
   char path_bytes[];
 };
 
@@ -134,7 +140,7 @@ static fc_status_t refuse_function(fc_module_t *module,
   fc_builder_copy(builder, signature);
   fc_builder_refuse(builder, fc_str(why->message));
   const fc_status_t status = fc_signature_build(
-      builder, &module->replaced[module->function_count], err);
+      builder, &module->own[module->function_count].replaced, err);
   fc_builder_destroy(builder);
   return status;
 }
@@ -163,7 +169,8 @@ static fc_status_t list_function(fc_module_t *module, const fc_sized_t *listed,
   const size_t index = module->function_count;
   fc_plan_t *plan = NULL;
   if (signature->callable) FC_TRY(make_plan(module, listed, &plan, err));
-  if (module->replaced[index]) signature = module->replaced[index];
+  module->own[index].plan = plan;
+  if (module->own[index].replaced) signature = module->own[index].replaced;
   module->functions[module->function_count++] =
       (fc_function_t){.module = module,
                       .index = index,
@@ -183,9 +190,8 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
       fc_alloc_array(module->allocator, count, sizeof *module->functions);
   module->digests =
       fc_alloc_array(module->allocator, count, sizeof *module->digests);
-  module->replaced =
-      fc_alloc_array(module->allocator, count, sizeof *module->replaced);
-  if (!module->functions || !module->digests || !module->replaced) {
+  module->own = fc_alloc_array(module->allocator, count, sizeof *module->own);
+  if (!module->functions || !module->digests || !module->own) {
     return fc_fail_memory(err);
   }
   for (size_t i = 0; i < count; i++) {
@@ -248,10 +254,10 @@ static fc_status_t read_module(fc_module_t *module,
 
 static void destroy(fc_module_t *module) {
   for (size_t i = 0; i < module->function_count; i++) {
-    fc_plan_destroy((fc_plan_t *)(uintptr_t)module->functions[i].plan);
-    fc_signature_destroy(module->replaced[i]);
+    fc_plan_destroy(module->own[i].plan);
+    fc_signature_destroy(module->own[i].replaced);
   }
-  fc_free(module->allocator, (void *)module->replaced);
+  fc_free(module->allocator, module->own);
   fc_free(module->allocator, module->functions);
   fc_expectations_destroy(module->examples);
   fc_free(module->allocator, module->digests);
@@ -516,16 +522,16 @@ static fc_status_t make_settled(const fc_signature_t *had, fc_str_t verdict,
 fc_status_t fc_module_settle(fc_module_t *module, size_t index,
                              fc_str_t verdict, fc_error_t *err) {
   fc_function_t *function = &module->functions[index];
-  fc_plan_t *plan = (fc_plan_t *)(uintptr_t)function->plan;
+  own_t *own = &module->own[index];
   fc_signature_t *made;
   bool valid = verdict.size < FC_VERDICT_SIZE;
   if (valid) FC_TRY(fc_utf8_check(verdict, NULL, &valid, err));
   if (!valid) verdict = FC_STR(FC_BATCH_OFF "its proof cannot be read");
   FC_TRY(make_settled(function->signature, verdict, &made, err));
-  fc_signature_destroy(module->replaced[index]);
-  module->replaced[index] = made;
-  function->signature = plan->signature = made;
-  plan->batch->on = fc_signature_batches(made);
+  fc_signature_destroy(own->replaced);
+  own->replaced = made;
+  function->signature = own->plan->signature = made;
+  own->plan->batch->on = fc_signature_batches(made);
   if (!is_hashed(module)) return FC_OK;
   FC_TRY(digest_function(module, function, err));
   digest_settled(module);
