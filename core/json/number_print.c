@@ -521,6 +521,17 @@ static const run_t kRuns[FC_DTYPE_COUNT] = {
     [FC_DTYPE_C128] = run_c128,
 };
 
+// run_narrow prints integers, and floats of a byte at most.
+enum {
+  WIDE = 0
+#define FC_DTYPE(name, text, class_, bits, ...)          \
+  +(FC_DTYPE_CLASS_##class_ == FC_DTYPE_CLASS_COMPLEX || \
+    (FC_DTYPE_CLASS_##class_ == FC_DTYPE_CLASS_FLOAT && (bits) > 8))
+#include "farcall/dtype.def"
+#undef FC_DTYPE
+};
+_Static_assert(WIDE == 6, "wider floats and complex numbers are in kRuns");
+
 char *fc_number_print_run(fc_dtype_t dtype, const void *elements,
                           ptrdiff_t stride, size_t count, char *out) {
   FC_ASSERT(dtype > FC_DTYPE_NONE && dtype < FC_DTYPE_COUNT);
