@@ -582,15 +582,15 @@ fc_status_t fc_json_read_members(fc_json_reader_t *reader,
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_OBJECT_END) return FC_OK;
     const fc_json_member_t *member = members, *end = members + count;
-    while (member < end && member->name &&
-           !fc_json_text_is(reader, fc_str(member->name))) {
+    while (member < end && member->name.data &&
+           !fc_json_text_is(reader, member->name)) {
       member++;
     }
-    const uint64_t bit =
-        member < end && member->name ? UINT64_C(1) << (member - members) : 0;
+    const bool named = member < end && member->name.data;
+    const uint64_t bit = named ? UINT64_C(1) << (member - members) : 0;
     if (seen & bit) {
       return fc_json_fail(reader, err, FC_CODE_DUPLICATE_KEY,
-                          "'%s' is given twice", member->name);
+                          "'%.*s' is given twice", FC_STR_ARG(member->name));
     }
     seen |= bit;
     if (member == end) {

@@ -87,7 +87,7 @@ fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,
 
 // How to read one member of an object.
 typedef struct fc_json_member_t {
-  const char *name;  // NULL, in the last row: all other members
+  fc_str_t name;  // data NULL, in the last row: all other members
   // Reads the member's value; its key was just read, and is the reader's text.
   fc_status_t (*read)(void *context, fc_error_t *err);
   const char *refusal;  // instead: the message of FC_CODE_UNKNOWN_FIELD

@@ -189,6 +189,11 @@ fc_status_t fc_inputs_find(const fc_inputs_t *inputs, fc_str_t name,
                              model->input_count, err);
   }
   *out_number = number;
+  return fc_inputs_check_once(inputs, number, name, err);
+}
+
+fc_status_t fc_inputs_check_once(const fc_inputs_t *inputs, uint32_t number,
+                                 fc_str_t name, fc_error_t *err) {
   if (!inputs->given[number]) return FC_OK;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);

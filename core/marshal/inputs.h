@@ -44,6 +44,10 @@ fc_status_t fc_inputs_take(fc_inputs_t *inputs, uint32_t number,
 // _DUPLICATE_ARGUMENT when it was given already.
 fc_status_t fc_inputs_find(const fc_inputs_t *inputs, fc_str_t name,
                            uint32_t *out_number, fc_error_t *err);
+// FC_CODE_DUPLICATE_ARGUMENT when the input, which the request calls `name`, was given
+// already.
+fc_status_t fc_inputs_check_once(const fc_inputs_t *inputs, uint32_t number,
+                                 fc_str_t name, fc_error_t *err);
 // FC_CODE_MISSING_ARGUMENT when an input was not given; the message names the first.
 fc_status_t fc_inputs_check(const fc_inputs_t *inputs, fc_error_t *err);
 // Fails because no `what` has that name.

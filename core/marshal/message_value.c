@@ -171,7 +171,8 @@ static fc_status_t read_texts(fc_inputs_t *inputs,
                               fc_value_t *out_value, fc_error_t *err) {
   fc_typed_t typed = {.rank = sent->rank};
   const bool any = fc_model_is_any(tensor->op);
-  fc_strings_t texts = {.op = any ? fc_model_texts() : tensor->op};
+  fc_strings_t texts;
+  fc_strings_begin(&texts, any ? fc_model_texts() : tensor->op);
   memcpy(typed.dims, sent->dims, (size_t)sent->rank * sizeof *typed.dims);
   if (tensor->op->kind == FC_TYPE_BYTES) {
     FC_TRY(fc_strings_check_one(inputs->frame, &typed, err));

@@ -11,16 +11,36 @@
 
 #define NONE UINT32_MAX
 
-typedef struct request_t {
+typedef struct request_t request_t;
+
+// An input while it is read. begin_input clears it up to `op`, and choose sets the rest.
+typedef struct input_t {
+  request_t *request;
+  const fc_model_tensor_t *tensor;
+  fc_value_t value;
+  fc_str_t ref;     // a value of the session; data NULL: none
+  uint32_t number;  // of the model's inputs, NONE while not known
+  bool has_name;
+  bool is_bytes_type;  // "datatype" was "BYTES"
+  bool has_raw;
+  bool looked;  // for the name, or the name had come already
+  uint64_t raw_size;
+  fc_op_t op;  // what it is read as (fc_inputs_open)
+  fc_typed_t typed;
+  fc_strings_t texts;  // of byte strings
+} input_t;
+
+struct request_t {
   fc_frame_t *frame;
   fc_oip_t *oip;
   fc_inputs_t inputs;
   bool has_raw;  // the document has a length, so raw bytes may follow it
   bool inputs_seen;
-} request_t;
+  input_t input;  // the present one: it is too large to be cleared for each
+};
 
-static bool key_is(const request_t *request, const char *name) {
-  return fc_json_text_is(&request->frame->reader, fc_str(name));
+static bool key_is(const request_t *request, fc_str_t name) {
+  return fc_json_text_is(&request->frame->reader, name);
 }
 
 static fc_status_t next(request_t *request, fc_json_token_t *out_token,
@@ -151,13 +171,18 @@ void fc_oip_ask(fc_oip_t *oip, uint32_t number, uint8_t form) {
 fc_status_t fc_oip_find(const fc_inputs_t *inputs, fc_oip_t *oip, fc_str_t name,
                         uint32_t *out_number, fc_error_t *err) {
   const fc_model_t *model = oip->model;
-  const bool is_there =
-      fc_model_find(&model->arguments, model->input_of, name) != NONE;
-  if (!is_there && model->input_count == 1) {
+  uint32_t number = fc_model_find(&model->arguments, model->input_of, name);
+  if (number == NONE && model->input_count != 1) {
+    return fc_inputs_unknown(inputs, "input", name, model->inputs,
+                             model->input_count, err);
+  }
+  if (number == NONE) {
     oip->renamed = name;
     name = model->inputs[0].name;
+    number = 0;
   }
-  return fc_inputs_find(inputs, name, out_number, err);
+  *out_number = number;
+  return fc_inputs_check_once(inputs, number, name, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -166,27 +191,19 @@ fc_status_t fc_oip_find(const fc_inputs_t *inputs, fc_oip_t *oip, fc_str_t name,
 static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
     {"datatype", 8}, {"shape", 5}, {"data", 4}, {"", 0}};
 
-typedef struct input_t {
-  request_t *request;
-  uint32_t number;  // of the model's inputs, NONE while not known
-  const fc_model_tensor_t *tensor;
-  fc_op_t op;  // what it is read as (fc_inputs_open)
-  fc_typed_t typed;
-  fc_strings_t texts;  // of byte strings
-  fc_value_t value;
-  bool has_name;
-  bool is_bytes_type;  // "datatype" was "BYTES"
-  bool has_raw;
-  fc_str_t ref;  // a value of the session; data NULL: none
-  bool looked;   // for the name, or the name had come already
-  uint64_t raw_size;
-} input_t;
+static input_t *begin_input(request_t *request) {
+  input_t *input = &request->input;
+  memset(input, 0, offsetof(input_t, op));
+  input->request = request;
+  input->number = NONE;
+  return input;
+}
 
 static void choose(request_t *request, input_t *input, uint32_t number) {
   const fc_model_tensor_t *tensor = &request->oip->model->inputs[number];
   input->number = number;
   input->tensor = tensor;
-  input->texts = (fc_strings_t){.op = tensor->op};
+  fc_strings_begin(&input->texts, tensor->op);
   fc_inputs_open(tensor, kMembers, &input->op, &input->typed);
 }
 
@@ -237,7 +254,7 @@ static void note_datatype(request_t *request, input_t *input, fc_str_t name) {
 // A member stands before the one that says how to read it. Reads on to find the text of
 // `key`, and comes back. Errors on the way are ignored: the real pass reports them.
 // `value`: the text is the next value, so there is nothing to search.
-static void look_for(request_t *request, input_t *input, const char *key,
+static void look_for(request_t *request, input_t *input, fc_str_t key,
                      bool value,
                      void (*note)(request_t *request, input_t *input,
                                   fc_str_t text)) {
@@ -262,7 +279,7 @@ static void look_for(request_t *request, input_t *input, const char *key,
 static fc_status_t read_datatype(request_t *request, input_t *input,
                                  fc_error_t *err) {
   if (fc_model_is_any(input->tensor->op)) {
-    look_for(request, input, "datatype", true, note_datatype);
+    look_for(request, input, FC_STR("datatype"), true, note_datatype);
   }
   if (!is_text(input)) {
     return fc_typed_read(request->frame, &input->typed, FC_MEMBER_DTYPE,
@@ -299,7 +316,7 @@ static fc_status_t read_data(request_t *request, input_t *input,
     return expect(request, FC_JSON_NULL, err);
   }
   if (fc_model_is_any(input->tensor->op) && !typed->seen[FC_MEMBER_DTYPE]) {
-    look_for(request, input, "datatype", false, note_datatype);
+    look_for(request, input, FC_STR("datatype"), false, note_datatype);
   }
   if (!is_text(input)) {
     FC_TRY(fc_typed_read(frame, typed, FC_MEMBER_DATA, &input->value, err));
@@ -331,21 +348,22 @@ static fc_status_t read_ref(void *context, fc_error_t *err) {
 }
 
 static const fc_json_member_t kInputParameters[] = {
-    {"ref", read_ref, NULL},
-    {"shared_memory_region", NULL, NO_SHARED_MEMORY},
-    {"binary_data_size", read_raw_size, NULL},
+    {FC_STR("ref"), read_ref, NULL},
+    {FC_STR("shared_memory_region"), NULL, NO_SHARED_MEMORY},
+    {FC_STR("binary_data_size"), read_raw_size, NULL},
 };
 
 static fc_status_t read_input_member(request_t *request, input_t *input,
                                      fc_error_t *err) {
-  if (key_is(request, "name")) return read_input_name(request, input, err);
-  if (key_is(request, "parameters")) {
+  if (key_is(request, FC_STR("name")))
+    return read_input_name(request, input, err);
+  if (key_is(request, FC_STR("parameters"))) {
     return read_object(request, kInputParameters,
                        FC_ARRAY_COUNT(kInputParameters), input, err);
   }
   // One look ahead is enough: a second one would see only some of the same members.
   if (!input->tensor && !input->looked) {
-    look_for(request, input, "name", false, note_name);
+    look_for(request, input, FC_STR("name"), false, note_name);
   }
   input->looked = true;
   fc_typed_t *typed = &input->typed;
@@ -446,27 +464,20 @@ static fc_status_t finish_value(request_t *request, input_t *input,
 }
 
 static fc_status_t read_input(request_t *request, fc_error_t *err) {
-  input_t input;
-  memset(&input, 0, offsetof(input_t, op));
-  input.request = request;
-  input.number = NONE;
-  input.value = (fc_value_t){0};
-  input.ref.data = NULL;
-  input.texts.op = NULL;
-  input.has_name = input.is_bytes_type = input.has_raw = input.looked = false;
+  input_t *input = begin_input(request);
   fc_json_token_t token;
   for (;;) {
     FC_TRY(next(request, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
-    const fc_status_t status = read_input_member(request, &input, err);
+    const fc_status_t status = read_input_member(request, input, err);
     if (status != FC_OK)
-      return fc_inputs_name(&request->inputs, input.tensor, status, err);
+      return fc_inputs_name(&request->inputs, input->tensor, status, err);
   }
-  if (!input.has_name) return missing(request, "name", err);
-  const fc_status_t status = finish_value(request, &input, err);
+  if (!input->has_name) return missing(request, "name", err);
+  const fc_status_t status = finish_value(request, input, err);
   if (status != FC_OK)
-    return fc_inputs_name(&request->inputs, input.tensor, status, err);
-  return fc_inputs_store(&request->inputs, input.number, input.value, err);
+    return fc_inputs_name(&request->inputs, input->tensor, status, err);
+  return fc_inputs_store(&request->inputs, input->number, input->value, err);
 }
 
 static fc_status_t read_inputs(void *context, fc_error_t *err) {
@@ -507,9 +518,9 @@ static fc_status_t read_output_form(void *context, fc_error_t *err) {
 
 static fc_status_t read_output_parameters(void *context, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"shared_memory_region", NULL, NO_SHARED_MEMORY},
-      {"classification", NULL, "this server does not classify outputs"},
-      {"binary_data", read_output_form, NULL},
+      {FC_STR("shared_memory_region"), NULL, NO_SHARED_MEMORY},
+      {FC_STR("classification"), NULL, "this server does not classify outputs"},
+      {FC_STR("binary_data"), read_output_form, NULL},
   };
   return read_object(((output_t *)context)->request, kRows,
                      FC_ARRAY_COUNT(kRows), context, err);
@@ -517,8 +528,8 @@ static fc_status_t read_output_parameters(void *context, fc_error_t *err) {
 
 static fc_status_t read_output(request_t *request, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"name", read_output_name, NULL},
-      {"parameters", read_output_parameters, NULL}};
+      {FC_STR("name"), read_output_name, NULL},
+      {FC_STR("parameters"), read_output_parameters, NULL}};
   output_t output = {.request = request, .number = NONE, .form = FC_OIP_UNSAID};
   FC_TRY(fc_json_read_members(&request->frame->reader, kRows,
                               FC_ARRAY_COUNT(kRows), &output, err));
@@ -574,10 +585,10 @@ static fc_status_t read_raw_output(void *context, fc_error_t *err) {
 
 static fc_status_t read_parameters(void *context, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"sequence_id", read_sequence, NULL},
-      {"sequence_start", read_sequence, NULL},
-      {"sequence_end", read_sequence, NULL},
-      {"binary_data_output", read_raw_output, NULL},
+      {FC_STR("sequence_id"), read_sequence, NULL},
+      {FC_STR("sequence_start"), read_sequence, NULL},
+      {FC_STR("sequence_end"), read_sequence, NULL},
+      {FC_STR("binary_data_output"), read_raw_output, NULL},
   };
   return read_object(context, kRows, FC_ARRAY_COUNT(kRows), context, err);
 }
@@ -595,10 +606,10 @@ static fc_status_t read_id(void *context, fc_error_t *err) {
 
 static fc_status_t read_document(request_t *request, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"inputs", read_inputs, NULL},
-      {"outputs", read_outputs, NULL},
-      {"parameters", read_parameters, NULL},
-      {"id", read_id, NULL},
+      {FC_STR("inputs"), read_inputs, NULL},
+      {FC_STR("outputs"), read_outputs, NULL},
+      {FC_STR("parameters"), read_parameters, NULL},
+      {FC_STR("id"), read_id, NULL},
   };
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
@@ -656,24 +667,24 @@ static fc_status_t read_raw(request_t *request, fc_str_t body,
                    "a body without a document is one input, the model has %u",
                    model->input_count);
   }
-  input_t input = {.request = request, .number = NONE};
-  choose(request, &input, 0);
-  const fc_op_t *op = input.tensor->op;
+  input_t *input = begin_input(request);
+  choose(request, input, 0);
+  const fc_op_t *op = input->tensor->op;
   request->oip->raw = true;
   fc_status_t status;
   if (op->kind == FC_TYPE_BYTES) {
-    status = fc_bytes_take(request->frame, op, body, &input.value, err);
+    status = fc_bytes_take(request->frame, op, body, &input->value, err);
   } else {
-    status = find_dims(&input.typed, op, fc_inputs_is_one(input.tensor),
+    status = find_dims(&input->typed, op, fc_inputs_is_one(input->tensor),
                        body.size, err);
     if (status == FC_OK) {
-      status =
-          fc_typed_take(request->frame, &input.typed, body, &input.value, err);
+      status = fc_typed_take(request->frame, &input->typed, body, &input->value,
+                             err);
     }
   }
   if (status != FC_OK)
-    return fc_inputs_name(&request->inputs, input.tensor, status, err);
-  return fc_inputs_store(&request->inputs, input.number, input.value, err);
+    return fc_inputs_name(&request->inputs, input->tensor, status, err);
+  return fc_inputs_store(&request->inputs, input->number, input->value, err);
 }
 
 // ---------------------------------------------------------------------------

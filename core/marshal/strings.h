@@ -8,9 +8,9 @@
 
 #include "marshal/inputs.h"
 
-// The elements read so far. Initially zero, except `op`, which is the input's.
+// The elements read so far.
 typedef struct fc_strings_t {
-  const fc_op_t *op;
+  const fc_op_t *op;  // the input's
   fc_value_t *items;
   size_t count;
   size_t capacity;
@@ -18,6 +18,13 @@ typedef struct fc_strings_t {
   int64_t dims[FC_RANK_MAX];
 } fc_strings_t;
 
+// Begins the elements of an input. `dims` are set when they are read.
+static inline void fc_strings_begin(fc_strings_t *texts, const fc_op_t *op) {
+  texts->op = op;
+  texts->items = NULL;
+  texts->count = texts->capacity = 0;
+  texts->rank = 0;
+}
 // Reads elements whose first token was just read: a text or {"b64"}, or arrays of
 // these, flat or nested. FC_CODE_SHAPE_MISMATCH when arrays of one level have different
 // depths or lengths.

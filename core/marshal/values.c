@@ -364,7 +364,7 @@ static fc_status_t fill(void *context, fc_error_t *err) {
 
 fc_status_t fc_values_fill(fc_frame_t *frame, fc_str_t document,
                            fc_error_t *err) {
-  static const fc_json_member_t members[] = {{"values", fill, NULL}};
+  static const fc_json_member_t members[] = {{FC_STR("values"), fill, NULL}};
   fc_json_token_t token;
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   fc_frame_read(frame, document.data, document.size);

@@ -137,9 +137,10 @@ static fc_status_t read_range(void *context, fc_error_t *err) {
 
 fc_status_t fc_safetensors_read(const fc_safetensors_t *file,
                                 fc_safetensor_t *out_tensor, fc_error_t *err) {
-  static const fc_json_member_t kRows[] = {{"data_offsets", read_range, NULL},
-                                           {"dtype", read_dtype, NULL},
-                                           {"shape", read_shape, NULL}};
+  static const fc_json_member_t kRows[] = {
+      {FC_STR("data_offsets"), read_range, NULL},
+      {FC_STR("dtype"), read_dtype, NULL},
+      {FC_STR("shape"), read_shape, NULL}};
   entry_t entry = {file, out_tensor};
   out_tensor->dtype = FC_DTYPE_NONE;
   out_tensor->rank = -1;

@@ -76,8 +76,8 @@ static fc_status_t read_name(void *context, fc_error_t *err) {
 
 // Reads a body {"alias":"stable"}, {} or nothing.
 static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
-  static const fc_json_member_t kRows[] = {{"alias", read_name, NULL},
-                                           {NULL, refuse, NULL}};
+  static const fc_json_member_t kRows[] = {{FC_STR("alias"), read_name, NULL},
+                                           {{0}, refuse, NULL}};
   alias_t alias;
   fc_json_token_t token;
   if (body.size == 0) return FC_OK;

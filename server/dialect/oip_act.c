@@ -42,8 +42,9 @@ static fc_status_t skip(void *reader, fc_error_t *err) {
 // other member, such as a configuration or a file from the client, is refused.
 static fc_status_t read_parameters(void *reader, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"unload_dependents", skip, NULL},
-      {NULL, NULL,
+      {FC_STR("unload_dependents"), skip, NULL},
+      {{0},
+       NULL,
        "a module is loaded as its file is: no configuration and no file is taken "
        "from a request"}};
   fc_json_token_t token;
@@ -56,7 +57,7 @@ static fc_status_t read_parameters(void *reader, fc_error_t *err) {
 
 fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"parameters", read_parameters, NULL}};
+      {FC_STR("parameters"), read_parameters, NULL}};
   fc_json_reader_t reader;
   (void)act;
   return fc_oip_read(&reader, body, kRows, FC_ARRAY_COUNT(kRows), &reader, err);

@@ -272,7 +272,7 @@ static fc_status_t read_ready(void *context, fc_error_t *err) {
 // The body {"ready":true} asks only for models that are ready.
 static fc_status_t open_index(const fc_server_t *server, fc_str_t body,
                               fc_parts_t **out_parts, fc_error_t *err) {
-  static const fc_json_member_t kRows[] = {{"ready", read_ready, NULL}};
+  static const fc_json_member_t kRows[] = {{FC_STR("ready"), read_ready, NULL}};
   filter_t filter;
   filter.ready = false;
   FC_TRY(fc_oip_read(&filter.reader, body, kRows, FC_ARRAY_COUNT(kRows),

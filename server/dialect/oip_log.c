@@ -62,13 +62,13 @@ static fc_status_t refuse(void *context, fc_error_t *err) {
 }
 
 static const fc_json_member_t kSettings[] = {
-    {"log_info", read_level, NULL},
-    {"log_warning", read_level, NULL},
-    {"log_error", read_level, NULL},
-    {"log_file", read_fixed, NULL},
-    {"log_verbose_level", read_fixed, NULL},
-    {"log_format", read_fixed, NULL},
-    {NULL, refuse, NULL}};
+    {FC_STR("log_info"), read_level, NULL},
+    {FC_STR("log_warning"), read_level, NULL},
+    {FC_STR("log_error"), read_level, NULL},
+    {FC_STR("log_file"), read_fixed, NULL},
+    {FC_STR("log_verbose_level"), read_fixed, NULL},
+    {FC_STR("log_format"), read_fixed, NULL},
+    {{0}, refuse, NULL}};
 
 // Logs the change as a warning before it is made, so that the log also shows when
 // warnings were turned off.

@@ -77,9 +77,9 @@ static fc_status_t read_end(void *context, fc_error_t *err) {
 
 static fc_status_t read_parameters(void *context, fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"sequence_id", read_id, NULL},
-      {"sequence_start", read_start, NULL},
-      {"sequence_end", read_end, NULL},
+      {FC_STR("sequence_id"), read_id, NULL},
+      {FC_STR("sequence_start"), read_start, NULL},
+      {FC_STR("sequence_end"), read_end, NULL},
   };
   looking_t *looking = context;
   fc_json_token_t token;
@@ -116,7 +116,7 @@ static bool names_sequence(fc_str_t text) {
 fc_status_t fc_oip_find_sequence(fc_str_t document, fc_sequence_t *out_sequence,
                                  fc_error_t *err) {
   static const fc_json_member_t kRows[] = {
-      {"parameters", read_parameters, NULL}};
+      {FC_STR("parameters"), read_parameters, NULL}};
   *out_sequence = (fc_sequence_t){0};
   if (!names_sequence(document)) return FC_OK;
   looking_t looking = {.sequence = out_sequence};

@@ -167,12 +167,13 @@ static fc_status_t skip_values(void *context, fc_error_t *err) {
 }
 
 static const fc_json_member_t kMembers[] = {
-    {"ttl_ms", read_ttl, NULL},
-    {"max_bytes", read_max_bytes, NULL},
-    {"checkpoint", read_checkpoint, NULL},
-    {"ends_with_connection", read_bond, NULL},
-    {"values", skip_values, NULL},
-    {NULL, NULL,
+    {FC_STR("ttl_ms"), read_ttl, NULL},
+    {FC_STR("max_bytes"), read_max_bytes, NULL},
+    {FC_STR("checkpoint"), read_checkpoint, NULL},
+    {FC_STR("ends_with_connection"), read_bond, NULL},
+    {FC_STR("values"), skip_values, NULL},
+    {{0},
+     NULL,
      "a session is made with 'ttl_ms', 'max_bytes', 'checkpoint', "
      "'ends_with_connection' and 'values'"}};
 

@@ -525,8 +525,9 @@ static fc_status_t read_member_text(void *context, fc_error_t *err) {
 
 static void members_are_read_skipped_or_refused(void **state) {
   (void)state;
-  static const fc_json_member_t members[] = {{"a", read_member_text, NULL},
-                                             {"no", NULL, "not \"no\""}};
+  static const fc_json_member_t members[] = {
+      {FC_STR("a"), read_member_text, NULL},
+      {FC_STR("no"), NULL, "not \"no\""}};
   static const struct {
     const char *name;
     const char *document;
@@ -568,8 +569,8 @@ static void members_are_read_skipped_or_refused(void **state) {
 // If the last row has no name, it stands for all other members.
 static void other_members_have_a_row(void **state) {
   (void)state;
-  static const fc_json_member_t members[] = {{"a", read_member_text, NULL},
-                                             {NULL, NULL, "no other"}};
+  static const fc_json_member_t members[] = {
+      {FC_STR("a"), read_member_text, NULL}, {{0}, NULL, "no other"}};
   static const struct {
     const char *name;
     const char *document;
