@@ -139,8 +139,16 @@ static bool takes_segment(fc_str_t *pattern, fc_str_t segment,
   return pattern->size == 0 || pattern->data[0] == '/';
 }
 
+// A quick answer for most rows: no pattern begins with a name.
+static bool begins_alike(fc_str_t pattern, const fc_str_t *segments,
+                         size_t count) {
+  return !count || !segments[0].size || pattern.size < 2 ||
+         pattern.data[1] == segments[0].data[0];
+}
+
 static bool matches(fc_str_t pattern, const fc_str_t *segments, size_t count,
                     fc_route_names_t *out_names) {
+  if (!begins_alike(pattern, segments, count)) return false;
   *out_names = (fc_route_names_t){0};
   for (size_t i = 0; i < count; i++) {
     if (pattern.size == 0) return false;
