@@ -43,11 +43,22 @@ static fc_status_t make_room(fc_stash_t *stash, fc_blocks_t *blocks,
 fc_status_t fc_stash_put(fc_stash_t *stash, fc_blocks_t *blocks,
                          const fc_owner_t *owner, fc_str_t bytes,
                          fc_error_t *err) {
-  if (bytes.size == 0) return FC_OK;
-  FC_TRY(make_room(stash, blocks, owner, bytes.size, err));
-  FC_ASSERT(stash->end + bytes.size <= fc_block_size(blocks, stash->block));
-  memcpy(fc_block_data(blocks, stash->block) + stash->end, bytes.data,
-         bytes.size);
-  stash->end += (uint32_t)bytes.size;
+  return fc_stash_put_parts(stash, blocks, owner, &bytes, 1, err);
+}
+
+fc_status_t fc_stash_put_parts(fc_stash_t *stash, fc_blocks_t *blocks,
+                               const fc_owner_t *owner, const fc_str_t *parts,
+                               size_t count, fc_error_t *err) {
+  size_t size = 0;
+  for (size_t i = 0; i < count; i++) size += parts[i].size;
+  if (size == 0) return FC_OK;
+  FC_TRY(make_room(stash, blocks, owner, size, err));
+  FC_ASSERT(stash->end + size <= fc_block_size(blocks, stash->block));
+  uint8_t *to = fc_block_data(blocks, stash->block) + stash->end;
+  for (size_t i = 0; i < count; i++) {
+    if (parts[i].size) memcpy(to, parts[i].data, parts[i].size);
+    to += parts[i].size;
+  }
+  stash->end += (uint32_t)size;
   return FC_OK;
 }

@@ -27,6 +27,10 @@ fc_str_t fc_stash_bytes(const fc_stash_t *stash, const fc_blocks_t *blocks);
 fc_status_t fc_stash_put(fc_stash_t *stash, fc_blocks_t *blocks,
                          const fc_owner_t *owner, fc_str_t bytes,
                          fc_error_t *err) FC_MUST_CHECK;
+// Appends a copy of each of the parts, or of none.
+fc_status_t fc_stash_put_parts(fc_stash_t *stash, fc_blocks_t *blocks,
+                               const fc_owner_t *owner, const fc_str_t *parts,
+                               size_t count, fc_error_t *err) FC_MUST_CHECK;
 // Drops the first `size` bytes.
 void fc_stash_drop(fc_stash_t *stash, fc_blocks_t *blocks, size_t size);
 // Drops all bytes.

@@ -349,8 +349,8 @@ fc_status_t fc_http2_init(fc_http2_t *http2, fc_http1_t *http1,
   *http2 = (fc_http2_t){.http1 = http1};
   http2->callbacks = fc_http2_make_callbacks();
   http2->options = make_options();
-  http2->out = fc_alloc(http1->allocator, FC_HTTP2_OUT);
-  if (!http2->callbacks || !http2->options || !http2->out) {
+  http2->room = fc_alloc(http1->allocator, sizeof *http2->room);
+  if (!http2->callbacks || !http2->options || !http2->room) {
     fc_http2_deinit(http2);
     return fc_fail_memory(err);
   }
@@ -364,6 +364,6 @@ void fc_http2_deinit(fc_http2_t *http2) {
   if (!http2->http1) return;
   nghttp2_session_callbacks_del(http2->callbacks);
   if (http2->options) nghttp2_option_del(http2->options);
-  fc_free(http2->http1->allocator, http2->out);
+  fc_free(http2->http1->allocator, http2->room);
   *http2 = (fc_http2_t){0};
 }

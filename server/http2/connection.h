@@ -18,6 +18,15 @@
 // The most bytes that nghttp2 adds to the buffer for one frame, with the frame's head.
 #define FC_HTTP2_FRAME (17u << 10)
 
+#define FC_HTTP2_FIELDS 40  // of an answer
+// Where the loop makes an answer, and what it sends at once. On the stack it would be
+// cleared for each answer.
+typedef struct fc_http2_room_t {
+  uint8_t out[FC_HTTP2_OUT];
+  char head[FC_LIMIT_HEAD];
+  nghttp2_nv fields[FC_HTTP2_FIELDS];
+} fc_http2_room_t;
+
 //        head read, body wanted     complete         answered
 //   HEAD ---------------------> BODY -------> CALL ---------> WRITE --> sent
 //    '---------- answered early ----------------------------->'  '--> DISCARD
@@ -149,6 +158,12 @@ void fc_http2_memory_hooks(fc_http2_memory_t *memory, nghttp2_mem *out);
 // `text`.
 fc_status_t fc_http2_read_head(fc_str_t text, fc_head_t *out_head,
                                fc_error_t *err) FC_MUST_CHECK;
+
+// Reads the head of an answer, written as HTTP/1 has it. nghttp2 makes the names' letters
+// small. Returns the number of fields; texts point into the head.
+size_t fc_http2_read_fields(fc_str_t text, nghttp2_nv *out);
+// Adds field lines to `count` fields. Returns the number of all.
+size_t fc_http2_read_lines(fc_str_t text, size_t count, nghttp2_nv *out);
 
 // send.c
 // Sends frames, as many as a turn and the stream below allow, and does the work that

@@ -112,9 +112,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
   fc_http2_stream_t *s = find(session, frame->hd.stream_id);
   const bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
   const bool is_head = frame->hd.type == NGHTTP2_HEADERS;
-  if (s && (is_head || frame->hd.type == NGHTTP2_PRIORITY)) {
-    forget_priority(session, s->id);
-  }
+  const bool is_priority = frame->hd.type == NGHTTP2_PRIORITY;
+  const bool has_priority =
+      is_head && (frame->hd.flags & NGHTTP2_FLAG_PRIORITY);
+  if (s && (is_priority || has_priority)) forget_priority(session, s->id);
   if (!is_head && frame->hd.type != NGHTTP2_DATA) return on_control(h, frame);
   if (is_head) h->head_id = 0;
   const bool is_empty =

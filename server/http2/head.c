@@ -95,3 +95,40 @@ fc_status_t fc_http2_read_head(fc_str_t text, fc_head_t *head,
   }
   return fc_parser_check_head(head, err);
 }
+
+// ---------------------------------------------------------------------------
+// Answers
+
+static nghttp2_nv field_of(fc_str_t name, fc_str_t value) {
+  return (nghttp2_nv){(uint8_t *)(uintptr_t)name.data,
+                      (uint8_t *)(uintptr_t)value.data, name.size, value.size,
+                      NGHTTP2_NV_FLAG_NONE};
+}
+
+// Has each answer its own value of the field? Then the connection's table of fields does
+// not keep it: nghttp2 would compare all values that are kept with each new one.
+static bool is_unique(fc_str_t name) {
+  return fc_str_equal(name, FC_STR("X-Request-Id")) ||
+         fc_str_equal(name, FC_STR("Server-Timing")) ||
+         fc_str_equal(name, FC_STR("traceresponse"));
+}
+
+size_t fc_http2_read_lines(fc_str_t text, size_t count, nghttp2_nv *out) {
+  fc_str_t line;
+  while ((line = fc_str_take(&text, '\n')).size > 1) {
+    FC_ASSERT(count < FC_HTTP2_FIELDS);
+    const fc_str_t name = fc_str_take(&line, ':');
+    // Without the blank in front and the CR behind.
+    out[count] = field_of(name, fc_str_make(line.data + 1, line.size - 2));
+    if (is_unique(name)) out[count].flags = NGHTTP2_NV_FLAG_NO_INDEX;
+    count++;
+  }
+  return count;
+}
+
+size_t fc_http2_read_fields(fc_str_t text, nghttp2_nv *out) {
+  const fc_str_t line = fc_str_take(&text, '\n');
+  // "HTTP/1.1 200 OK"
+  out[0] = field_of(FC_STR(":status"), fc_str_make(line.data + 9, 3));
+  return fc_http2_read_lines(text, 1, out);
+}

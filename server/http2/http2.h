@@ -17,8 +17,8 @@ typedef struct fc_http2_t {
   fc_http2_counts_t counts;
   struct nghttp2_session_callbacks *callbacks;
   struct nghttp2_option *options;
-  uint8_t *out;  // FC_HTTP2_OUT bytes: frames that are sent in this turn
-  // Connections that must send something in this turn of the loop.
+  struct fc_http2_room_t *room;
+  // Connections that have something to send, to be sent in this turn of the loop.
   fc_http2_connection_t *unsent;
 } fc_http2_t;
 

@@ -18,7 +18,7 @@ static size_t size_of(const void *memory) {
 static void *take(size_t size, void *context) {
   fc_http2_memory_t *all = context;
   if (size > MOST || all->taken > MOST - size) return NULL;
-  char *memory = fc_alloc(all->allocator, FRONT + size);
+  char *memory = fc_alloc_aligned(all->allocator, FRONT + size, FRONT);
   if (!memory) return NULL;
   memcpy(memory, &size, sizeof size);
   all->taken += size;
@@ -34,7 +34,9 @@ static void give(void *memory, void *context) {
 
 static void *take_array(size_t count, size_t size, void *context) {
   if (size && count > MOST / size) return NULL;
-  return take(count * size, context);
+  void *memory = take(count * size, context);
+  if (memory) memset(memory, 0, count * size);
+  return memory;
 }
 
 static void *take_again(void *memory, size_t size, void *context) {

@@ -181,7 +181,7 @@ static bool is_done(const fc_http2_connection_t *h) {
 void fc_http2_send(fc_http2_connection_t *h) {
   if (h->busy || h->writing || h->base->state == FC_CONNECTION_CLOSED) return;
   bool good = true, more = true;
-  h->to = h->rest ? h->rest : h->http2->out;
+  h->to = h->rest ? h->rest : h->http2->room->out;
   h->size = 0;
   while (good && more && h->size + FC_HTTP2_FRAME <= FC_HTTP2_OUT) {
     good = fill(h);

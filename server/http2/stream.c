@@ -6,10 +6,6 @@
 
 #include "http2/connection.h"
 
-// Of an answer: ":status", the fields of its head, and those of gRPC behind the answer,
-// which may stand in the head.
-#define FIELDS_MAX (1 + FC_RESPONSE_FIELDS + FC_ANSWER_TAIL_FIELDS)
-
 static fc_http2_stream_t *of_exchange(fc_exchange_t *x) {
   const size_t offset = offsetof(fc_http2_stream_t, exchange);
   return (fc_http2_stream_t *)(void *)((char *)x - offset);
@@ -54,27 +50,35 @@ static fc_status_t append(fc_http2_stream_t *s, fc_str_t bytes,
                             err);
 }
 
-// The client may send as many further bytes as were appended.
-static void take_body(fc_http2_stream_t *s, fc_str_t bytes) {
-  fc_error_t *error = &fc_http2_http1(s->connection)->error;
-  if (append(s, bytes, error) == FC_OK) fc_http2_stream_consume(s, bytes.size);
-  else refuse(s, error, FC_STAGE_READ);
-}
-
-static void complete_body(fc_http2_stream_t *s) {
-  s->state = FC_HTTP2_CALL;
-  fc_exchange_submit(&s->exchange);
-  if (s->state == FC_HTTP2_CALL) wait_for(s, FC_WAIT_NONE);
-}
-
-// Opens the stream's window for a body that is needed, so that the client need not wait
-// for a confirmation of each 64 KiB.
+// Opens the stream's window for a body that is wanted: a client need not wait for each
+// 64 KiB of it to be confirmed.
 void fc_http2_stream_open_window(const fc_http2_stream_t *s, uint64_t length) {
   uint64_t size = length ? length : FC_LIMIT_READ_BODY;
   if (size > 4 * FC_LIMIT_READ_BODY) size = 4 * FC_LIMIT_READ_BODY;
   if (size <= NGHTTP2_INITIAL_WINDOW_SIZE) return;
   (void)nghttp2_session_set_local_window_size(
       s->connection->session, NGHTTP2_FLAG_NONE, s->id, (int32_t)size);
+}
+
+// The window is opened by what was appended. That of a body of unknown length becomes
+// larger once a part of it is used: most bodies end before.
+static void take_body(fc_http2_stream_t *s, fc_str_t bytes) {
+  static const uint64_t kPart = NGHTTP2_INITIAL_WINDOW_SIZE / 4;
+  fc_error_t *error = &fc_http2_http1(s->connection)->error;
+  const uint64_t before = s->exchange.body_seen;
+  if (append(s, bytes, error) != FC_OK) {
+    refuse(s, error, FC_STAGE_READ);
+    return;
+  }
+  fc_http2_stream_consume(s, bytes.size);
+  const bool is_long = before < kPart && before + bytes.size >= kPart;
+  if (is_long && !s->length) fc_http2_stream_open_window(s, 0);
+}
+
+static void complete_body(fc_http2_stream_t *s) {
+  s->state = FC_HTTP2_CALL;
+  fc_exchange_submit(&s->exchange);
+  if (s->state == FC_HTTP2_CALL) wait_for(s, FC_WAIT_NONE);
 }
 
 static void say_continue(fc_http2_stream_t *s) {
@@ -97,7 +101,7 @@ static void receive_body(fc_http2_stream_t *s, const fc_head_t *head) {
     return;
   }
   if (head->expects_continue && !kept.size) say_continue(s);
-  fc_http2_stream_open_window(s, s->length);
+  if (s->length) fc_http2_stream_open_window(s, s->length);
   wait_for(s, FC_WAIT_BODY);
 }
 
@@ -175,12 +179,10 @@ void fc_http2_stream_field(fc_http2_stream_t *s, fc_str_t name,
     s->refusal = FC_CODE_HEADERS_TOO_LARGE;
     return;
   }
-  for (size_t i = 0; i < FC_ARRAY_COUNT(parts); i++) {
-    fc_error_t *error = &fc_http2_http1(s->connection)->error;
-    if (fc_stash_put(&s->head, blocks_of(s), &owner, parts[i], error) == FC_OK)
-      continue;
+  fc_error_t *error = &fc_http2_http1(s->connection)->error;
+  if (fc_stash_put_parts(&s->head, blocks_of(s), &owner, parts,
+                         FC_ARRAY_COUNT(parts), error) != FC_OK) {
     s->refusal = (uint8_t)error->code;
-    return;
   }
 }
 
@@ -276,36 +278,9 @@ void fc_http2_stream_begin(fc_http2_stream_t *s) {
 // ---------------------------------------------------------------------------
 // Answers
 
-static nghttp2_nv field_of(fc_str_t name, fc_str_t value) {
-  return (nghttp2_nv){(uint8_t *)(uintptr_t)name.data,
-                      (uint8_t *)(uintptr_t)value.data, name.size, value.size,
-                      NGHTTP2_NV_FLAG_NONE};
-}
-
-// Converts field lines as HTTP/1 writes them to fields of nghttp2, which makes their
-// names lower case.
-static size_t read_lines(fc_str_t text, size_t count, nghttp2_nv *out) {
-  fc_str_t line;
-  while ((line = fc_str_take(&text, '\n')).size > 1) {
-    FC_ASSERT(count < FIELDS_MAX);
-    const fc_str_t name = fc_str_take(&line, ':');
-    // Without the blank before the value and the CR after it.
-    out[count++] = field_of(name, fc_str_make(line.data + 1, line.size - 2));
-  }
-  return count;
-}
-
-// Converts a whole head in the same way.
-static size_t read_fields(fc_str_t text, nghttp2_nv *out) {
-  const fc_str_t line = fc_str_take(&text, '\n');
-  // "HTTP/1.1 200 OK"
-  out[0] = field_of(FC_STR(":status"), fc_str_make(line.data + 9, 3));
-  return read_lines(text, 1, out);
-}
-
 void fc_http2_stream_tail(fc_http2_stream_t *s) {
-  nghttp2_nv fields[FIELDS_MAX];
-  const size_t count = read_lines(s->tail, 0, fields);
+  nghttp2_nv *fields = s->connection->http2->room->fields;
+  const size_t count = fc_http2_read_lines(s->tail, 0, fields);
   (void)nghttp2_submit_trailer(s->connection->session, s->id, fields, count);
 }
 
@@ -313,9 +288,8 @@ void fc_http2_stream_tail(fc_http2_stream_t *s) {
 // the head.
 static void send_head(fc_http2_stream_t *s, const fc_answer_t *what,
                       bool with_body, fc_str_t tail) {
-  char text[FC_LIMIT_HEAD];
-  nghttp2_nv fields[FIELDS_MAX];
   fc_http2_connection_t *h = s->connection;
+  fc_http2_room_t *room = h->http2->room;
   const fc_response_head_t head = {
       .answer = what,
       .length = what->length,
@@ -323,16 +297,17 @@ static void send_head(fc_http2_stream_t *s, const fc_answer_t *what,
                    what->in_parts || what->tail.size || tail.size,
       .request_id = fc_exchange_id(&s->exchange),
       .date = fc_http1_date(fc_http2_http1(h))};
-  char *end = text + sizeof text;
+  char *end = room->head + sizeof room->head;
   const char *begin = fc_response_head(&head, end);
-  size_t count = read_fields(fc_str_make(begin, (size_t)(end - begin)), fields);
-  count = read_lines(tail, count, fields);
+  size_t count = fc_http2_read_fields(fc_str_make(begin, (size_t)(end - begin)),
+                                      room->fields);
+  count = fc_http2_read_lines(tail, count, room->fields);
   const nghttp2_data_provider pieces = {.source = {.ptr = s},
                                         .read_callback = fc_http2_read_pieces};
   fc_calm_earn(&h->calm, FC_CALM_ANSWER);
   fc_pace_begin(&s->write_pace, fc_http2_now_ms(h));
   wait_for(s, FC_WAIT_WRITE);
-  if (nghttp2_submit_response(h->session, s->id, fields, count,
+  if (nghttp2_submit_response(h->session, s->id, room->fields, count,
                               with_body ? &pieces : NULL)) {
     fc_http2_reset(s, NGHTTP2_INTERNAL_ERROR, FC_HTTP2_REFUSAL_MEMORY);
   }

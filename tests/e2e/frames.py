@@ -65,6 +65,7 @@ class Inflater:
     def __init__(self):
         self.library = ctypes.CDLL("libnghttp2.so.14")
         self.library.nghttp2_hd_inflate_hd2.restype = ctypes.c_ssize_t
+        self.never_indexed = set()  # names of fields that must be in no table
         self.state = ctypes.c_void_p()
         assert self.library.nghttp2_hd_inflate_new(ctypes.byref(self.state)) == 0
 
@@ -77,8 +78,10 @@ class Inflater:
             assert size >= 0
             block = block[size:]
             if flags.value & 2:
-                found[ctypes.string_at(field.name, field.name_size).decode()] = \
-                    ctypes.string_at(field.value, field.value_size).decode()
+                name = ctypes.string_at(field.name, field.name_size).decode()
+                found[name] = ctypes.string_at(field.value, field.value_size).decode()
+                if field.flags & 1:
+                    self.never_indexed.add(name)
         self.library.nghttp2_hd_inflate_end_headers(self.state)
         return found
 

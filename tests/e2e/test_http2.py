@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, Server
 from frames import (ACK, CANCEL, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR,
                     PING, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Connection,
-                    fields, frame, setting, uint)
+                    Inflater, fields, frame, setting, uint)
 from fleet import until
 
 SCALARS = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
@@ -131,6 +131,31 @@ def test_the_window_of_a_body_is_opened_as_it_is_kept(server):
         status, answer = connection.answer()
         assert status == 200
         assert json.loads(answer)["results"] == [list(range(100000))]
+
+
+def test_a_short_body_opens_no_window(server):
+    with Connection(server) as connection:
+        connection.send(frame(HEADERS, END_HEADERS, 1, fields("POST", CALL)) +
+                        frame(DATA, END_STREAM, 1, b"[[1.5]]"))
+        kinds, flags = [], 0
+        while not flags & END_STREAM:
+            kind, flags, _, _ = connection.until(HEADERS, DATA, WINDOW_UPDATE, stream=1)
+            kinds.append(kind)
+    assert kinds == [HEADERS, DATA]
+
+
+def test_what_each_answer_has_of_its_own_is_in_no_table(server):
+    inflater = Inflater()
+    with Connection(server) as connection:
+        connection.send(frame(HEADERS, END_HEADERS, 1, fields(
+            "POST", CALL, ("traceparent", f"00-{'1' * 32}-{'2' * 16}-01"))) +
+            frame(DATA, END_STREAM, 1, b"[[1.5]]"))
+        answer = connection.whole(1, inflater)
+    assert answer[":status"] == "200"
+    assert inflater.never_indexed == \
+        {"x-request-id", "server-timing", "traceresponse"} & answer.keys()
+    assert {"x-request-id", "server-timing"} <= inflater.never_indexed
+    inflater.close()
 
 
 def ask_for_loop(connection, stream, times):
