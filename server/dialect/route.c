@@ -139,16 +139,8 @@ static bool takes_segment(fc_str_t *pattern, fc_str_t segment,
   return pattern->size == 0 || pattern->data[0] == '/';
 }
 
-// A quick answer for most rows: no pattern begins with a name.
-static bool begins_alike(fc_str_t pattern, const fc_str_t *segments,
-                         size_t count) {
-  return !count || !segments[0].size || pattern.size < 2 ||
-         pattern.data[1] == segments[0].data[0];
-}
-
 static bool matches(fc_str_t pattern, const fc_str_t *segments, size_t count,
                     fc_route_names_t *out_names) {
-  if (!begins_alike(pattern, segments, count)) return false;
   *out_names = (fc_route_names_t){0};
   for (size_t i = 0; i < count; i++) {
     if (pattern.size == 0) return false;
@@ -157,13 +149,22 @@ static bool matches(fc_str_t pattern, const fc_str_t *segments, size_t count,
   return pattern.size == 0;
 }
 
+// A quick answer for most rows: no pattern begins with a name.
+static bool begins_alike(fc_str_t pattern, const fc_str_t *segments,
+                         size_t count) {
+  return !count || !segments[0].size || pattern.size < 2 ||
+         pattern.data[1] == segments[0].data[0];
+}
+
 static fc_route_t find_route(const fc_routes_t *routes,
                              const fc_str_t *segments, size_t count,
                              fc_route_names_t *out_names) {
   const fc_str_t infer = routes->rows[FC_ROUTE_OIP_INFER].path;
   if (matches(infer, segments, count, out_names)) return FC_ROUTE_OIP_INFER;
   for (uint32_t i = FC_ROUTE_NONE + 1; i < routes->count; i++) {
-    if (matches(routes->rows[i].path, segments, count, out_names)) {
+    const fc_str_t pattern = routes->rows[i].path;
+    if (begins_alike(pattern, segments, count) &&
+        matches(pattern, segments, count, out_names)) {
       return (fc_route_t)i;
     }
   }
