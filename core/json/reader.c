@@ -236,8 +236,7 @@ fc_status_t fc_json_unescape_text(const fc_json_reader_t *reader, char *out,
   return FC_OK;
 }
 
-bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain) {
-  if (!reader->escaped) return fc_str_equal(reader->text, plain);
+bool fc_json_escaped_text_is(const fc_json_reader_t *reader, fc_str_t plain) {
   const char *p = reader->text.data, *end = p + reader->text.size;
   size_t matched = 0;
   while (p < end) {

@@ -144,7 +144,12 @@ size_t fc_json_unescape(fc_str_t raw, char *out);
 fc_status_t fc_json_unescape_text(const fc_json_reader_t *reader, char *out,
                                   size_t *out_size, fc_error_t *err);
 // True when the text of the last STRING or KEY, with its escapes decoded, equals `plain`.
-bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain);
+bool fc_json_escaped_text_is(const fc_json_reader_t *reader, fc_str_t plain);
+static inline bool fc_json_text_is(const fc_json_reader_t *reader,
+                                   fc_str_t plain) {
+  return FC_LIKELY(!reader->escaped) ? fc_str_equal(reader->text, plain)
+                                     : fc_json_escaped_text_is(reader, plain);
+}
 
 // Writes the RFC 6901 pointer to the reader's position: the value or the key that was
 // just read, or the container that just began or ended. NUL-terminated, cut at
