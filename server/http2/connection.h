@@ -11,6 +11,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "http1/connection.h"
+#include "http1/response.h"
 #include "http2/calm.h"
 #include "http2/http2.h"
 
@@ -18,7 +19,10 @@
 // The most bytes that nghttp2 adds to the buffer for one frame, with the frame's head.
 #define FC_HTTP2_FRAME (17u << 10)
 
-#define FC_HTTP2_FIELDS 40  // of an answer
+// The most fields of an answer: ":status", the fields of its head, and those of gRPC that
+// follow an answer, which may stand in its head.
+#define FC_HTTP2_FIELDS (1 + FC_RESPONSE_FIELDS + FC_ANSWER_TAIL_FIELDS)
+
 // Where the loop makes an answer, and what it sends at once. On the stack it would be
 // cleared for each answer.
 typedef struct fc_http2_room_t {
