@@ -29,7 +29,8 @@ static const struct {
 };
 #define SIGNAL_COUNT FC_ARRAY_COUNT(kSignals)
 
-// A signal handler gets no argument of ours, so its lines are prepared here.
+// Static, because a signal handler gets no argument of ours. The lines are prepared,
+// because a handler must not format text.
 static struct {
   char lines[SIGNAL_COUNT][320];
   unsigned objects;  // loaded libraries before the module was loaded

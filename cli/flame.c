@@ -57,8 +57,8 @@ static bool read_row(fc_arena_t *arena, yyjson_val *value, size_t index,
   return row->kind && row->name;
 }
 
-// Sorts the rows. After each row comes its longest child that is not placed yet. If it
-// has none, the longest such sibling comes, then that of its caller, and so on.
+// Sorts the rows as a depth-first walk of the tree: after each row come its children, the
+// longest first, each followed by its own children.
 static void order_rows(fc_flame_t *flame, bool *placed) {
   size_t at = 0;
   flame->order[0] = 0;

@@ -10,9 +10,9 @@
 #include "cli.h"
 #include "client.h"
 
-// Gives the server of --server, FARCALL_SERVER or the default, with --timeout and the
-// token of --token or FARCALL_TOKEN. For a verb that changes or profiles a server of this
-// machine, gives the server's Unix socket, if one is known (own_socket.h).
+// Gives the server of --server, FARCALL_SERVER or the default, with the timeout, token
+// and certificates that options and variables set. For a verb that changes or profiles a
+// server of this machine, gives the server's Unix socket, if one is known (own_socket.h).
 fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err);
 

@@ -90,8 +90,9 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          const fc_backend_t *const *backends,
                          const fc_routes_t *routes, int log_descriptor,
                          fc_error_t *err) FC_MUST_CHECK;
-// Serves until SIGTERM, SIGINT or fc_loop_stop, or, with --strict-load, until a module
-// fails at the start. Returns the exit code.
+// Serves until SIGTERM, SIGINT or fc_loop_stop. Also ends after the start if a module has
+// failed and --strict-load is given, or if there is no module and none can come. Returns
+// the exit code.
 int fc_loop_run(fc_loop_t *loop);
 // Ends the loop like one SIGTERM: --pre-drain passes, then the loop drains. Any thread.
 void fc_loop_stop(fc_loop_t *loop);

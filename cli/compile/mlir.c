@@ -416,8 +416,8 @@ static void forget(road_t *road) {
   road->lowered = LOWERED_NOT;
 }
 
-// Writes OBJECT. With -O2 and -O3 tries the quick road (kernels) first. If that fails, a
-// module that the plain road accepts must not be refused, so the plain road follows.
+// Writes OBJECT. With -O2 and -O3, the module is first lowered with kernels, which run
+// faster. If that fails, it is lowered without them: kernels are no reason to refuse it.
 static fc_status_t make_object(road_t *road) {
   fc_compile_t *compile = road->compile;
   if (compile->level >= '2') {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a tool, and reports its error.
+// Runs a tool, reports its error, and reads and writes the files of the work directory.
 #include "compile/step.h"
 
 #include <sys/wait.h>

@@ -141,7 +141,7 @@ static int ask_metadata(const fc_args_t *args, const fc_remote_t *server,
   return exit_code;
 }
 
-// ModelMetadataResponse has the fields {4 inputs, 5 outputs}.
+// In ModelMetadataResponse, field 4 is the inputs and field 5 the outputs.
 static fc_status_t read_metadata(fc_rpc_model_t *model, fc_arena_t *arena,
                                  fc_str_t metadata, fc_error_t *err) {
   for (uint32_t i = 0; i < 2; i++) {

@@ -10,7 +10,7 @@
 #include "abi/document.h"
 #include "abi/print.h"
 
-// The lists that may be in a document.
+// The keys of a names document, by fc_names_list_t.
 static const char *const kLists[] = {"functions", "sizes"};
 
 #define ARGUMENT_NAME_SIZE_MAX 256  // bytes

@@ -485,8 +485,8 @@ FC_INLINE const char *skip_comma(const char *p, const char *end) {
   return skip_space(p, end);
 }
 
-// f32 are read in pairs, so that one vector computes both. At most the first 15 digits
-// of each f32 are read.
+// f32 are read in pairs, so that one vector computes both, from at most 15 digits each.
+// Where 15 digits do not decide the value, read_f32 reads all of them.
 #if FC_VECTORS
 // Removes digits after the point from a token, so that 15 digits remain. False: there
 // are too few digits after the point, or the remaining number is below 10^12.

@@ -442,8 +442,9 @@ static const char *wanted_at(const fc_json_reader_t *reader) {
   }
 }
 
-// Checks whether the call must end; or, if the bytes ended here, sets *out_token to
-// FC_JSON_END or _NEED_MORE.
+// Checks whether the call must end. If the bytes end at `p`, sets *out_token to
+// FC_JSON_END or FC_JSON_NEED_MORE instead, and fails if the document is incomplete and
+// no more bytes will come.
 static fc_status_t pause_at(fc_json_reader_t *reader, const char *p,
                             fc_json_token_t *out_token, fc_error_t *err) {
   if (p < reader->end) return look(reader, p, err);

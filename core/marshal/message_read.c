@@ -10,7 +10,7 @@
 #include "marshal/oip_read.h"
 #include "marshal/read.h"
 
-// Fields of ModelInferRequest, InferInputTensor and others.
+// Field numbers in ModelInferRequest, InferInputTensor and InferRequestedOutputTensor.
 enum {
   REQUEST_MODEL = 1,
   REQUEST_VERSION,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options of one table can be given in three ways: by flags, by FARCALL_* variables and
-// in the file (file.c). An unknown flag, key or FARCALL_* variable is an error that names
-// the nearest known one, if one is near. Variables that Kubernetes sets, and those of the
-// program `farcall`, are ignored.
+// The options of a table (table.h) can be given in three ways: by flags, by FARCALL_*
+// variables and in the file (file.c). An unknown flag, key or FARCALL_* variable is an
+// error that names the nearest known one, if one is near. Variables that Kubernetes sets,
+// and those of the program `farcall`, are ignored.
 #include <stdio.h>
 
 #include "config/file.h"

@@ -84,7 +84,8 @@ bool fc_nursery_collect(fc_nursery_t *nursery, unsigned most);
 // ---------------------------------------------------------------------------
 // The nursery's thread
 
-// Makes the loop call the order's `done`. The loop need not have given the order.
+// Makes the loop call order->done. The nursery may also reply with an order that the loop
+// has not given, to tell the loop something.
 void fc_nursery_reply(fc_nursery_t *nursery, fc_order_t *order);
 // Calls wait->on once, when the file can be read, but not before `due_ns` (fc_clock_ns;
 // 0: now). Without a file, calls it at `due_ns`. If `wait` waits already, only its time

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers in parts: begin, part, end. The source of the parts (draft.c) is asked for the
-// next part when the carrier has sent the previous one.
+// Answers in parts: begin, part, end. When the carrier has sent a part, the source makes
+// the next one: a draft (draft.c), a watcher (watcher.c), or the call's next turn.
 #include "exchange/answer.h"
 #include "json/writer.h"
 #include "pool/turn.h"

@@ -11,8 +11,8 @@
 // Makes this process run as a user that no other process has; its capabilities stay.
 // Returns 0 or errno.
 int fc_threads_own_user(void);
-// Moves this process into its own user namespace, where no user has a name. The process
-// has all capabilities there. Returns 0 or errno.
+// Moves this process into a new user namespace. No user or group ID is mapped there, and
+// the process has all capabilities there. Returns 0 or errno.
 int fc_threads_own_space(void);
 // Limits the process to `most` threads, this one included. Returns 0 or errno.
 int fc_threads_bound(uint32_t most);

@@ -27,7 +27,8 @@ static void host(fc_modules_t *modules, fc_generation_t *generation,
   fc_error_t error;
   (void)none;
   fc_trial_adapt(generation, &hosting);
-  // fc_modules_on_added can be called before fc_pool_add returns.
+  // fc_pool_add may call fc_modules_on_added before it returns. So all that
+  // fc_modules_on_added needs is prepared before.
   if (fc_pool_add(modules->options.pool, generation->index, generation->module,
                   &hosting, &error) == FC_OK) {
     return;

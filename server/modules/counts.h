@@ -33,11 +33,12 @@ typedef struct fc_series_t {
   uint64_t executed;
   uint64_t rows;
   uint64_t padding;
-  // For calls with results that are not in parts: the time from the first byte of the
-  // request to the answer, and the time in each stage.
+  // For calls with results whose answer is sent as a whole: the time from the first byte
+  // of the request to the answer, and the time in each stage.
   fc_histogram_t duration;
   fc_histogram_t stages[FC_STAGE_COUNT];
-  // Sums of the same times for calls in parts; the last one is from request to answer.
+  // For calls whose answer is sent in parts: the sum of the times in each stage. The last
+  // element is the sum of the times from the first byte of the request to the answer.
   uint64_t parts_ns[FC_STAGE_COUNT + 1];
   // One for each bucket of `duration`; NULL: no call belonged to a sampled trace, or
   // there was no memory.

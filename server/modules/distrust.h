@@ -11,8 +11,8 @@
 fc_status_t fc_modules_admit(const fc_modules_t *modules,
                              const fc_module_t *module,
                              fc_error_t *err) FC_MUST_CHECK;
-// Unloads the modules that may no longer be loaded; accepted calls run to their end. A
-// module that is still being loaded or described is refused when that is done
+// Unloads the modules that fc_modules_admit now refuses; accepted calls run to their end.
+// A module that is being loaded or described now is checked when it is ready
 // (fc_modules_on_added, fc_demand_on_described).
 void fc_modules_distrust(fc_modules_t *modules);
 

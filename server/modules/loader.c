@@ -25,7 +25,8 @@ struct fc_loader_t {
   fc_loader_options_t options;
   pthread_t thread;
   bool has_thread;
-  // By the PATH's position; used only on the loader's thread.
+  // One for each PATH of the command line, in their order. Used only on the loader's
+  // thread.
   fc_folders_t *folders;
   size_t folder_count;
   pthread_cond_t bell;

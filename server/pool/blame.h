@@ -34,8 +34,8 @@ typedef struct fc_blame_t {
   fc_blamed_t entries[FC_LIMIT_BLAMED];
 } fc_blame_t;
 
-// `key` must be secret: otherwise somebody could make a body that is mistaken for
-// another.
+// `key` is the key of the hash of bodies. It must be secret: otherwise somebody could
+// make a body with the hash of another body.
 void fc_blame_init(fc_blame_t *blame, const uint64_t key[2]);
 // Records a call that ended a process. A full table drops its oldest entry. `what` is the
 // number of the function, combined with everything else that distinguishes the call.

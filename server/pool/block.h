@@ -136,7 +136,7 @@ fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
 bool fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
-// Releases kept blocks larger than `size`. Blocks in files stay.
+// Releases the free blocks that are larger than `size`. Blocks in files stay.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
 // Gives about `most` bytes of dying blocks back to the kernel. Large blocks that are not
 // kept are released in parts, because the kernel takes milliseconds for a whole one.

@@ -47,8 +47,8 @@ bool fc_order_read(fc_str_t body, fc_value_order_t *out_order);
 fc_status_t fc_order_plan(const fc_value_order_t *order,
                           const fc_store_desk_t *desk, fc_allocator_t allocator,
                           fc_values_t *out_values, fc_error_t *err);
-// DECODE, on a frame that was begun with the plan and has the store. `decode` reads the
-// value of a PUT, in any form.
+// Does the work of stage DECODE. The frame was begun with the plan and has the store.
+// Only a PUT calls `decode`, which reads the value: the dialect knows its format.
 fc_status_t fc_order_decode(
     const fc_value_order_t *order, const fc_values_t *values, fc_frame_t *frame,
     fc_str_t body, const uint8_t *parameters,

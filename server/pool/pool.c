@@ -145,6 +145,7 @@ void fc_pool_on_host(fc_host_t *host, const fc_error_t *error) {
 }
 
 // ---------------------------------------------------------------------------
+// The list of active queues, and the earliest deadline
 
 void fc_queue_activate(fc_pool_t *pool, module_queue_t *queue) {
   if (queue->active) return;
@@ -210,6 +211,7 @@ static void retire_idle(fc_pool_t *pool) {
 }
 
 // ---------------------------------------------------------------------------
+// Queueing calls, and giving them to hosts
 
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
@@ -389,6 +391,7 @@ void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
 }
 
 // ---------------------------------------------------------------------------
+// Collecting outcomes from hosts, and finishing calls
 
 void fc_pool_collect(fc_pool_t *pool, bool awake) {
   for (int i = 0; i < FC_HOSTS_COUNT; i++) {

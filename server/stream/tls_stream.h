@@ -137,9 +137,9 @@ void fc_tls_break(fc_tls_stream_t *self);
 // Sends the bytes that OpenSSL has written to `sealed`, and empties it. False: the stream
 // is broken.
 bool fc_tls_send(fc_tls_stream_t *self, fc_tls_bytes_t *sealed);
-// Copies the rest of `from` before the reader reuses its memory. False: no memory.
+// Copies the rest of self->from before the reader reuses that memory. False: no memory.
 bool fc_tls_hold(fc_tls_stream_t *self);
-// Frees `held` if all of `from` was used.
+// Frees self->held if all of self->from was used.
 void fc_tls_let_go(fc_tls_stream_t *self);
 // Starts or stops reading from the stream below, as the state requires.
 int fc_tls_follow(fc_tls_stream_t *self);

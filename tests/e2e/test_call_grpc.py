@@ -121,7 +121,8 @@ def test_another_server(farcall, other):
     document = {"kwargs": {"~": [2], "a/b": [1], "\u00e4 b": [4], "1": [3]}}
     assert results(farcall("call", "names", f"--json={json.dumps(document)}", url)) == [
         [1], [2], [3], [4]]
-    # The server must not compress its answer.
+    # grpc_server.py asks its library to compress this answer. Our client accepts no
+    # compression, so the answer must come plain.
     assert results(farcall("call", "packed", "--json=[[1]]", url)) == [[1]]
     assert results(farcall("call", "empty", "--json=[[]]", url)) == [[]]
     long = "x" * 3_000_000

@@ -136,8 +136,8 @@ static void a_reload_names_what_it_could_not_load(void **state) {
   fixture_forget(&server);
 }
 
-// MODULE.FUNCTION is a model's name, and a module may have the same name. The operator
-// is told once of each such pair, whichever module comes last.
+// MODULE.FUNCTION is a model's name, and a module may have the same name. Whenever one of
+// two such modules is loaded, the operator is told.
 static void models_of_one_name_are_told(void **state) {
   (void)state;
   static const char *const kFiles[] = {"t.add.fixture", "a.b.fixture",

@@ -153,7 +153,7 @@ static void calls_of_pages_are_answered(void **state) {
   fixture_forget(&server);
 }
 
-// Otherwise any page could change the server of a person who visits the page.
+// A page must not be able to change the server of a person who visits the page.
 static void pages_change_nothing_without_a_token(void **state) {
   (void)state;
   fixture_server_t server;

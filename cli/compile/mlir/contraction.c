@@ -53,7 +53,7 @@ static bool read_expression(fc_str_t text, size_t loop_count, size_t j,
   return true;
 }
 
-// Reads affine_map<(d0, d1, d2) -> (d0, d2)>.
+// Reads a map such as affine_map<(d0, d1, d2) -> (d0, d2)>.
 static bool read_map(fc_str_t map, size_t *out_loop_count,
                      fc_operand_t *operand) {
   static const fc_str_t kBegin = FC_STR("affine_map<(");

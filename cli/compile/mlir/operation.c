@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlir-opt has accepted the text, so only the marks are checked that tell the parts
-// apart.
+// mlir-opt has accepted the text. So only the characters that separate the parts are
+// checked.
 #include "compile/mlir/operation.h"
 
 // If the text at *at begins with `open`, returns what is between it and the closing

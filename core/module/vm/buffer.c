@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !vm.buffer (IREE runtime/src/iree/vm/buffer.c). Called by the interpreter, by native
-// modules, and at the beginning and end of calls. Several calls may read a buffer at
-// once, if none of them changes it (analysis.h).
+// !vm.buffer (IREE runtime/src/iree/vm/buffer.c). Used by the interpreter, by the C
+// functions that bytecode imports (natives.h), and for arguments and results of calls.
+// Several calls may read a buffer at once, if none of them changes it (analysis.h).
 #include "module/vm/buffer.h"
 
 #include <inttypes.h>

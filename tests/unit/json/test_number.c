@@ -1020,7 +1020,8 @@ static void a_float_of_a_run_is_rounded_once(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(beside_ties); i++) {
     char text[256];
     fc_test_row(beside_ties[i].name);
-    // The literal is far from both ends of the memory, where it is read in one piece.
+    // The spaces put the literal far from both ends of the text. Only there the quick
+    // reader, which also loads bytes before and after a literal, reads it.
     const int size = snprintf(text, sizeof text, "%64s,%s,%64s", "",
                               beside_ties[i].name, "");
     const char *cursor = text + 65;

@@ -47,8 +47,6 @@ FC_HAL_CALL(fence_fail) {
   return FC_OK;
 }
 
-// Returns the status of a fence: OK or its failure if it is signalled, DEFERRED if it is
-// not; OK for null.
 FC_HAL_CALL(fence_query) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, true, &fence, err));
