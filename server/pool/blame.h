@@ -41,8 +41,8 @@ void fc_blame_init(fc_blame_t *blame, const uint64_t key[2]);
 // number of the function, combined with everything else that distinguishes the call.
 void fc_blame_note(fc_blame_t *blame, uint64_t what, fc_str_t body,
                    uint64_t now_ns);
-// True if such a call is known to have ended a process within the last minute; *out_at_ns
-// is the time.
+// True if a call with this `what` and `body` has ended a process within the last minute;
+// *out_at_ns is the time of that end.
 bool fc_blame_find(fc_blame_t *blame, uint64_t what, fc_str_t body,
                    uint64_t now_ns, uint64_t *out_at_ns);
 

@@ -44,7 +44,7 @@ static uint32_t reserve(fc_blocks_t *blocks, unsigned class_) {
 }
 
 // ---------------------------------------------------------------------------
-// Taking
+// Taking blocks
 
 // A request for memory.
 typedef struct request_t {

@@ -61,8 +61,8 @@ void fc_blocks_destroy(fc_blocks_t *blocks);
 // exceeded. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
-// For bytes that arrive piece by piece, `size` in the end. Takes a block of at least
-// `now` bytes. Counts `now` bytes, rounded up to a size class, for the owner until the
+// Takes a block of at least `now` bytes, for bytes that arrive piece by piece until there
+// are `size`. Counts `now` bytes, rounded up to a size class, for the owner until the
 // block is given back (for nobody in the smallest class). The block has `size` bytes at
 // once if one of that size is kept, which costs no more memory, or if a new one would be
 // large, because a large block takes only addresses at first. The block may be filled up
@@ -122,10 +122,10 @@ int fc_block_file(const fc_blocks_t *blocks, uint32_t block);
 uint64_t fc_block_serial(const fc_blocks_t *blocks, uint32_t block);
 // Returns the known memory of the file in bytes: as last measured, or as counted since.
 uint64_t fc_block_filled(const fc_blocks_t *blocks, uint32_t block);
-// Lends a block to worker processes of `audience`, which fill it: a file of `size` bytes,
-// which do not count, and which the loop need not have mapped. When the number of filled
-// bytes is known, fc_block_adopt makes them readable and counts them, rounded up to a
-// size class. If it fails, they do not count.
+// Lends a block to worker processes of `audience`, which fill it: a file of `size` bytes.
+// These bytes do not count, and the loop need not have mapped the file. When the number
+// of filled bytes is known, fc_block_adopt makes the filled bytes readable and counts
+// them, rounded up to a size class. If fc_block_adopt fails, they do not count.
 fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
@@ -176,9 +176,9 @@ typedef struct fc_block_sink_t {
 // unwritten. All pieces together have at most `limit` bytes.
 void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
                         uint32_t block, uint32_t reserve, uint64_t limit);
-// Continuation of an answer that exceeds the first `first` bytes of its block: in the
-// block that `take` returns, of at least the sink's limit; if `take` returns
-// FC_BLOCK_NONE, in the answer's own block.
+// Says where an answer continues after the first `first` bytes of its block: in the block
+// that `take` returns, which has at least the size of the sink's limit. If `take` returns
+// FC_BLOCK_NONE, the answer continues in its own block.
 typedef struct fc_block_more_t {
   uint64_t first;
   uint32_t (*take)(void *context);

@@ -10,7 +10,7 @@
 #include "pool/shared.h"
 
 // ---------------------------------------------------------------------------
-// All files
+// The list of all files
 
 static void list(fc_blocks_t *blocks, uint32_t block) {
   fc_block_entry_t *entry = fc_block_entry(blocks, block);
@@ -50,7 +50,7 @@ static bool map(fc_blocks_t *blocks, fc_block_entry_t *entry, uint64_t size,
 }
 
 // ---------------------------------------------------------------------------
-// Kept files
+// The list of kept files
 
 // Removes the kept block to which `at` points from the list.
 static uint32_t unlist(fc_blocks_t *blocks, uint32_t *at) {
@@ -220,7 +220,7 @@ void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience) {
 }
 
 // ---------------------------------------------------------------------------
-// Taking
+// Taking blocks in files
 
 // Makes a block in a file that is not mapped yet. FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES
 // are mapped and in use, or no file can be made.

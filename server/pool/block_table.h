@@ -19,8 +19,8 @@
 // The system provides pages of a block of at least this size only when they are touched.
 // The pages of a block of which more than this was filled are given back in parts.
 #define FC_BLOCK_LARGE (1u << 20)
-// The first bytes of a large block, or of one in a file, that get small pages. So a
-// client which announces much and sends little takes little memory.
+// This many bytes at the beginning of a large block, or of a block in a file, get small
+// pages. So a client which announces much and sends little takes little memory.
 #define FC_BLOCK_SMALL_PAGES (4u << 20)
 _Static_assert(FC_LIMIT_SHARED * 2 == FC_BLOCK_LARGE,
                "shared blocks are large ones");
@@ -30,7 +30,8 @@ typedef struct fc_block_entry_t {
   uint64_t size;     // usable bytes
   uint32_t next;     // in a list of kept or dying blocks, or of free indices
   uint64_t counted;  // bytes that count as in use
-  // The most bytes that ever counted or were measured; what is not in use is kept.
+  // The most bytes of the block that ever counted or were measured. Those of them that do
+  // not count as in use count as kept.
   uint64_t filled;
   uint64_t released;  // bytes given back to the system, of a dying block
   uint64_t mapped;    // bytes of `file` that are mapped at `data`

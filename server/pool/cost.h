@@ -46,9 +46,9 @@ bool fc_cost_allows(const fc_cost_t *cost, uint64_t deadline_ns,
 // Returns how long a batch may take before it is given up; 0: nothing is known yet.
 uint64_t fc_cost_limit_ns(const fc_cost_t *cost);
 
-// Returns the time until a call would begin behind `waiting` others, if each costs the
-// average and `at_once` (at least 1) run at a time. UINT64_MAX: the time is not known
-// or too long.
+// Returns the time until a call would begin after `waiting` other calls, if each of these
+// costs the average and `at_once` (at least 1) run at a time. UINT64_MAX: the time is not
+// known or too long.
 uint64_t fc_cost_wait_ns(const fc_cost_t *cost, uint32_t waiting,
                          uint32_t at_once);
 // Returns that time for Retry-After: in whole seconds, plus FC_LIMIT_RETRY_AFTER.

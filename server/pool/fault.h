@@ -11,10 +11,10 @@
 // From now on a fault or an abort (kFaults in fault.c) is described in `fault` before it
 // ends the process.
 void fc_fault_watch(fc_fault_t *fault);
-// Gives the calling thread a stack for the handler, without which it could not report
-// that its own stack is full. `memory` must have FC_FAULT_STACK_SIZE bytes until
-// fc_fault_uncover, which the thread calls before it ends. fc_fault_uncover restores the
-// earlier stack (*before).
+// Gives the calling thread a second stack for the handler, so that the handler can report
+// that the thread's own stack is full. `memory` must have FC_FAULT_STACK_SIZE bytes, and
+// stay until the thread calls fc_fault_uncover, which it must do before it ends.
+// fc_fault_uncover restores the earlier second stack (*before).
 #define FC_FAULT_STACK_SIZE ((size_t)64 << 10)
 void fc_fault_cover(void *memory, stack_t *before);
 void fc_fault_uncover(const stack_t *before);

@@ -199,8 +199,8 @@ void fc_flows_remove(fc_flows_t *flows, fc_job_t *job) {
 #define DEBT_MAX 16u   // in calls of mean cost
 #define PASSED_MAX 32  // flows that are passed over at once
 
-// Skips flows in debt; each pays a part. The number is limited to limit the time: if more
-// flows are in debt, one of them is served early.
+// Skips flows in debt; each pays a part of its debt. At most PASSED_MAX are skipped, to
+// limit the time: the next flow is served even if it is in debt.
 static void pass_debtors(fc_flows_t *flows, unsigned level, uint64_t mean) {
   fc_job_t *turn = flows->turns[level];
   for (int i = 0; turn && turn->flow.credit < 0 && i < PASSED_MAX; i++) {
@@ -219,7 +219,7 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
   fc_job_t *next = job->flow_next;
   if (cost / DEBT_MAX >= mean) cost = mean * DEBT_MAX;
   job->flow.credit -= (int64_t)cost;
-  if (!next) job->flow.credit = 0;  // nobody waits behind it
+  if (!next) job->flow.credit = 0;  // the flow has no other call
   fc_flows_remove(flows, job);
   if (next && next->flow.credit > 0) return;
   if (next) {
@@ -229,7 +229,8 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
   pass_debtors(flows, level, mean);
 }
 
-// `most` limits the caller's debt, unless it is larger already.
+// Adds `owed` to the caller's debt, but not beyond `most`. A debt that is larger already
+// stays.
 static void charge(fc_flows_t *flows, uint32_t generation,
                    const fc_owner_t *caller, int64_t owed, int64_t most) {
   fc_job_t key = {.call = {.generation = generation}, .caller = *caller};

@@ -7,9 +7,10 @@
 //
 // The waiting calls of one caller, priority and module are a flow. The expected cost of a
 // call is charged to its flow, so turns are fair in time (similar to surplus round
-// robin). Everything is linked through the jobs: nothing is allocated. The time of a
-// function does not grow with the number of waiting calls, but with the number of flows
-// in one chain, which is small until there are more than FC_FLOW_CHAINS. Loop thread.
+// robin). Everything is linked through the jobs: nothing is allocated. The time that the
+// functions below take does not grow with the number of waiting calls, but with the
+// number of flows in one chain. That is small until there are more flows than
+// FC_FLOW_CHAINS. Loop thread.
 #ifndef FARCALL_SERVER_POOL_FLOW_H_
 #define FARCALL_SERVER_POOL_FLOW_H_
 
@@ -60,8 +61,8 @@ void fc_flows_put_back(fc_flows_t *flows, fc_job_t *job);
 void fc_flows_remove(fc_flows_t *flows, fc_job_t *job);
 // Removes fc_flows_first, which is made now. `cost` is the expected time of this call,
 // `mean` the average time of a call of the module; in ns, both above 0. A turn is one
-// call, or more while they cost less than `mean` together. A flow that has further calls
-// after a more expensive one is skipped for some turns.
+// call, or several that cost less than `mean` together. If the call costs more than
+// `mean` and its flow has further calls, the flow is skipped for some turns.
 void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
                    uint64_t mean);
 

@@ -66,9 +66,9 @@ static bool move(const char *folder) {
   return write_file(folder, "cgroup.procs", pid);
 }
 
-// Enables, for the groups below the server's group, each controller of a limit that the
-// server's group has. For each other controller, notes why it is not enabled. False: none
-// was enabled.
+// Enables controllers for the groups below the server's group: each that a limit needs
+// and that the server's group has. Notes why the others are not enabled. False: none was
+// enabled.
 static bool give(fc_groups_t *groups, const char *controllers) {
   bool any = false;
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
@@ -211,8 +211,8 @@ static fc_status_t fill(const fc_groups_t *groups, const char *folder,
                  "its control group: cgroup.procs: %s", strerror(errno));
 }
 
-// A group that a killed server left behind has its old limits, so it is made again.
-// *out_left: it could not be, because a process is still in it.
+// Makes the folder. A group that a killed server has left still has its old limits, so it
+// is removed and made again. *out_left: a process is still in the old group.
 static bool make_folder(const char *folder, bool *out_left) {
   *out_left = false;
   if (!mkdir(folder, 0755)) return true;

@@ -52,8 +52,8 @@ void fc_groups_open(fc_groups_t *groups, const char *root);
 // Makes a group with these limits, at least one of which is not 0. A process enters the
 // group by writing "0" to the file *out_procs, which the caller closes. Limits that
 // cannot be set are noted in `lacks` (zeroed), and the group has the others; `lacks`
-// NULL: all must be set. FC_CODE_MODULE_UNAVAILABLE: the group cannot be made, or none of
-// the limits or not all required ones can be set; then there is no group.
+// NULL: all must be set. FC_CODE_MODULE_UNAVAILABLE, and there is no group: it cannot be
+// made, no limit can be set, or `lacks` is NULL and some limit cannot be set.
 fc_status_t fc_groups_add(const fc_groups_t *groups, fc_str_t module,
                           uint32_t generation, const fc_group_limits_t *limits,
                           fc_group_lacks_t *lacks, int *out_procs,

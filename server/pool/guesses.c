@@ -8,14 +8,14 @@
 
 typedef struct guess_t {
   fc_owner_t client;
-  uint64_t last_ns;   // of its last wrong token
-  uint64_t since_ns;  // of the first that is counted
+  uint64_t last_ns;   // time of its last wrong token
+  uint64_t since_ns;  // time of the first wrong token that is counted
   uint32_t count;     // 0: free
 } guess_t;
 
 // A right token, with the client that sent it.
 typedef struct guest_t {
-  uint64_t mark;     // of both
+  uint64_t mark;     // hash of client and token
   uint64_t last_ns;  // 0: free
 } guest_t;
 
@@ -47,7 +47,7 @@ static uint64_t mark_of(uint64_t key, const fc_owner_t *owner) {
   return hash ^ hash >> 32;
 }
 
-// Returns the client's entry, or the entry that it replaces.
+// Returns the client's entry. If it has none, it gets one, which replaces another.
 static guess_t *find(fc_guesses_t *guesses, const fc_owner_t *client) {
   const uint64_t mark = mark_of(guesses->key, client);
   guess_t *set = guesses->sets[mark & (SETS - 1)], *oldest = set;

@@ -224,7 +224,7 @@ static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
 }
 
 // ---------------------------------------------------------------------------
-// Calls
+// Before and after a call
 
 // Drops all places because messages are missing: any place may now be meant for another
 // file.
@@ -261,7 +261,8 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
   const uint32_t shelf = body.block - FC_RING_BODY_FILE(0);
   inbox->tray = slot->tray;
   take_up_to(inbox, slot->files);
-  // For a block before those of shelves, the number wraps around to a large value.
+  // A block of the ring has a lower index than the blocks of shelves: for it the result
+  // of the subtraction wraps around to a large value.
   if (shelf >= FC_RING_SHELVES) return FC_OK;
   if (open_shelf(&inbox->shelves[shelf],
                  pages(body.offset + body.size + FC_BLOCK_TAIL))) {

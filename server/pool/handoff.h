@@ -4,11 +4,11 @@
 // large answers. They are sent through a socket that the process got at its start, one
 // numbered message each. A slot of the ring says how many messages had been sent when its
 // call was given. The loop only sends and never waits: if a file cannot be sent, the
-// bytes go through the ring. A file of a body has a shelf, one for answers a tray. The
-// file stays mapped there until the loop sends another for that place, or messages are
-// missing. A slot names the shelf of its body and the tray in which its answer may
-// continue. All addresses are reserved before the module is loaded, so that a module
-// which has used up its address space can still be called.
+// bytes go through the ring. The process maps a file of bodies at a shelf, and a file for
+// answers at a tray. The file stays mapped there until the loop sends another file for
+// that place, or messages are missing. A slot names the shelf of its body and the tray in
+// which its answer may continue. All addresses are reserved before the module is loaded,
+// so that a module which has used up its address space can still be called.
 //
 // A shelf is mapped privately, because a function may write to arguments that are in the
 // body: the loop must find its body unchanged. The first write to a page causes a fault,

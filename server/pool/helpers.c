@@ -16,10 +16,11 @@
 #include "pool/spin.h"
 
 #define LOOK_NS \
-  100000u         // longer than what lies between two grids of most calls
+  100000u         // longer than the time between two grids of most calls
 #define LOOKS 64  // between two looks at the clock
 
-// A grid that is not split may come between two split grids.
+// A helper polls this many times longer than a worker, because a grid that is not split
+// may come between two split grids.
 #define LONGER 5
 
 struct fc_helpers_t {

@@ -86,10 +86,10 @@ typedef struct fc_host_facts_t {
   uint64_t restarts;  // processes that serve in the place of one that had ended
   uint64_t quarantines;
   uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
-  // No worker is left, and none is started before this time; 0: that is not so.
+  // When a worker is started, if none is left; 0: one is left, or none waits for a time.
   uint64_t restart_ns;
-  // Workers that have been in a call that nobody waits for, for a second or longer; and
-  // lost threads.
+  // Workers that have spent a second or longer in a call that nobody waits for; lost
+  // threads count, too.
   uint32_t stuck;
   uint32_t references;  // that its workers keep for sessions
   // When these happened last, 0: never; and until when calls that crashed are refused.

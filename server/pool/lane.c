@@ -8,8 +8,8 @@
 #include "config/limits.h"
 #include "pool/module_queue.h"
 
-// The time of a function that stands for several (fc_sizes_t) is not bounded, nor that of
-// a call whose tensors are mapped separately (guard).
+// No bound is known for a function that stands for several (fc_sizes_t), nor for a call
+// whose tensors are mapped separately (guard).
 fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
                          size_t function) {
   const fc_module_info_t *info = fc_module_get_info(module);
@@ -31,9 +31,9 @@ static bool may_attempt(fc_pool_t *pool) {
   return true;
 }
 
-// With --lane=auto: is the time of the call bounded before it begins? Past costs of the
-// function only choose among bounded ones. DECODE is bounded by the size of the body: the
-// slowest body of 16 KB, all of "NaN", took 0.13 ms.
+// With --lane=auto: is the time of the call bounded before it begins, and were past calls
+// of the function quick? DECODE is bounded by the size of the body: the slowest body of
+// 16 KB, all of "NaN", took 0.13 ms.
 static bool is_quick_inline(fc_pool_t *pool, const fc_job_t *job,
                             const fc_cost_t *cost) {
   return cost->bound != FC_BOUND_NONE && cost->samples >= cost->needed &&

@@ -4,7 +4,8 @@
 #include "marshal/batch.h"
 #include "pool/module_queue.h"
 
-// The largest bucket, so that free workers share what waits.
+// A batch has at most as many calls as the largest bucket has rows. So the calls that
+// wait are shared by the free workers.
 void fc_mates_begin(const fc_module_t *module, size_t function,
                     const fc_hosting_t *hosting, fc_cost_t *cost) {
   const fc_plan_t *plan = fc_module_function(module, function)->plan;
@@ -49,7 +50,7 @@ void fc_mates_note_unlike(fc_pool_t *pool, fc_module_queue_t *queue,
                           const fc_job_t *job) {
   const fc_pool_events_t *events = &pool->events;
   const uint32_t function = job->call.function;
-  if (!queue->costs[function].together) return;  // each of the batch says so
+  if (!queue->costs[function].together) return;  // another call has told it
   queue->costs[function].together = 0;
   fc_batch_part(fc_module_function(queue->module, function)->plan->batch);
   queue->unlike++;

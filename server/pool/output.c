@@ -16,8 +16,8 @@ static void tell_dropped(fc_output_t *output) {
   output->dropped = 0;
 }
 
-// The clock is read once for all lines of a read, so all lines that a second allows must
-// fit.
+// The clock is read once for all lines of a read. So output->told has room for all lines
+// that a second allows.
 static void begin(fc_output_t *output, uint64_t second) {
   FC_ASSERT(fc_output_is_empty(output));
   if (second == output->second) return;

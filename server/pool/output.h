@@ -32,8 +32,8 @@ typedef struct fc_output_t {
   uint32_t last_size;
   char line[FC_OUTPUT_LINE];
   char last[FC_OUTPUT_LINE];
-  // For the log: how many lines were dropped before these; each line ends with a line
-  // feed.
+  // For the log: the lines `told`, each with a line feed at its end, and how many lines
+  // were dropped before these.
   uint64_t told_dropped;
   uint32_t told_size;
   char told[FC_OUTPUT_LINES * (FC_OUTPUT_LINE + 1)];

@@ -196,8 +196,8 @@ void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
   pool->events.on_retired(pool->events.context, index);
 }
 
-// Retires the queues marked for it that have no calls left. Workers may still have
-// dropped calls, and a queue may be freed only after these.
+// Retires those of the queues to be retired that have no calls left. A worker may still
+// run a call that was dropped; its queue must stay until then.
 static void retire_idle(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
     module_queue_t *queue = pool->queues[i];
@@ -281,8 +281,8 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   fc_queue_unlink(pool, queue, job);
 }
 
-// If batching the function is worthwhile, the first call of a batch waits for a free
-// worker.
+// Returns how many calls a worker may have when it gets the call. If batching the
+// function is worthwhile, none: the first call of a batch waits for a free worker.
 static fc_ahead_t ahead_of(const module_queue_t *queue, fc_job_t *job) {
   fc_cost_t *cost = &queue->costs[job->call.function];
   if (FC_UNLIKELY(fc_mates_may_join(queue, job)) &&
@@ -356,8 +356,8 @@ void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (FC_UNLIKELY(pool->passed)) fc_pool_pass_claims(pool);
   if (pool->retiring) retire_idle(pool);
-  // The first queue whose call still waits, since the last call was given. When this queue
-  // is at the head again, all calls wait, and the queues are in their original order.
+  // The first queue that gave no call since a call was given last. When this queue is at
+  // the head again, no queue can give a call, and the queues are in their original order.
   const module_queue_t *stuck = NULL;
   while (pool->active_first && pool->active_first != stuck) {
     module_queue_t *queue = pop_active(pool);
@@ -433,7 +433,8 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   if (FC_UNLIKELY(outcome->batch.differs)) {
     fc_mates_note_unlike(pool, queue, job);
   }
-  // A call that only checked its arguments says nothing about the cost either.
+  // Calls in parts, and calls that only check their arguments, do not show what a call
+  // costs.
   if (job->call.parts) {
     pay_turn(queue, job);
   } else if (outcome->status == FC_OK &&

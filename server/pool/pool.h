@@ -42,8 +42,8 @@ typedef struct fc_pool_events_t {
 
 typedef struct fc_pool_options_t {
   uint32_t workers;  // threads
-  // The most calls of one module that may wait. Each caller may have its share of them
-  // even if others fill the queue, up to twice as many in total.
+  // The most calls of one module that may wait. If other callers fill the queue, a caller
+  // may still have its share of this number; at most twice the number wait in total.
   uint32_t queue_limit;
   uint64_t flow_key;  // random (flow.h)
   fc_lane_t lane;
@@ -152,10 +152,10 @@ void fc_pool_wake(fc_pool_t *pool);
 // outcome still owns (a caller that takes the answer over sets piece_count to 0). From a
 // call with results, learns the cost of its function.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
-// Does the same with the outcome of a turn that others follow (turn.h). But the job keeps
-// its body, the carry, which counts for its caller from now on. Its flow pays for the
-// time of the turn. FC_CODE_TOO_MANY_REQUESTS: the caller exceeds its share, and the call
-// ends.
+// Does the same with the outcome of a turn that is not the call's last (turn.h). But the
+// job keeps its body, the carry, which counts for its caller from now on. Its flow pays
+// for the time of the turn. FC_CODE_TOO_MANY_REQUESTS: the caller exceeds its share, and
+// the call ends.
 fc_status_t fc_pool_pause(fc_pool_t *pool, fc_job_t *job,
                           fc_error_t *err) FC_MUST_CHECK;
 // Queues the next turn of a paused call. Fails like fc_pool_admit if its host makes no
@@ -187,7 +187,7 @@ uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 typedef struct fc_pool_numbers_t {
   uint64_t waiting;   // calls in its queue
   uint64_t running;   // calls that workers have
-  uint64_t unlike;    // functions that batches gave another result than alone
+  uint64_t unlike;    // functions with another result in a batch than alone
   uint64_t timeouts;  // running calls that were ended: their deadline passed
   uint64_t cancels;   // running calls that were ended: their client had gone
   uint64_t workers;   // processes

@@ -12,7 +12,8 @@ bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err) {
   taking->is_new = !(job->call.flags & FC_CALL_LATER) ||
                    fc_block_size(blocks, taking->carry_block) < taking->carry;
   if (!taking->is_new) return true;
-  // The block counts for the caller when the body was freed (fc_pool_pause).
+  // The block has no owner yet: fc_pool_pause counts it for the caller when the old body
+  // was freed.
   return fc_block_take(blocks, taking->carry, &taking->carry_block, err) ==
          FC_OK;
 }

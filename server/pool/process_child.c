@@ -220,7 +220,7 @@ void fc_child_kill(fc_child_t *child, fc_cause_t cause) {
 }
 
 // ---------------------------------------------------------------------------
-// What a process says
+// Reports of a process
 
 static void begin_serving(fc_child_t *child) {
   fc_process_host_t *host = child->host;

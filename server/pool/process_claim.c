@@ -53,7 +53,8 @@ fc_offer_t fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
     child->slab = slab->serial;
     return FC_OFFER_TAKEN;
   }
-  // Before a process ends a call, it receives everything that was sent before.
+  // The socket may be full of messages. A process receives messages before it runs a
+  // call, so a process with calls will make room. One without calls should have done so.
   const bool unread = errno == EAGAIN;
   child->unreachable =
       errno == EPIPE || errno == ECONNRESET || (unread && !child->count);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handles the end of a process. The log and the client of the running call learn how it
-// ended. Calls that it had not begun are queued again (unless FC_LIMIT_ATTEMPTS crashes
-// have done that to them before). Its module may be quarantined.
+// ended. A call that it had not begun is queued again, unless that has already happened
+// after FC_LIMIT_ATTEMPTS crashes. Its module may be quarantined.
 #include <signal.h>
 #include <stdio.h>
 
@@ -224,9 +224,10 @@ static bool requeue(fc_child_t *child, fc_job_t *job) {
 }
 
 // Puts the calls that the process had not begun back into the queue, in the old order:
-// each goes to the head, so the newest is put back first. A call that FC_LIMIT_ATTEMPTS
-// crashes have put back before is not. Begun calls of a batch are made again outside a
-// batch; other begun calls are blamed. `begun` gets an entry for each slot in use.
+// each goes to the head, so the newest is put back first. A call that was put back after
+// FC_LIMIT_ATTEMPTS crashes is not put back again. Begun calls of a batch are made again
+// outside a batch; other begun calls are blamed. `begun` gets an entry for each slot in
+// use.
 static void put_back(fc_child_t *child, const fc_process_end_t *end,
                      bool *begun) {
   for (uint32_t i = child->count; i-- > 0;) {

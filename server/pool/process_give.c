@@ -77,8 +77,8 @@ fc_str_t fc_process_host_body(const fc_process_host_t *host,
   return fc_str_make(body, (size_t)job->call.body.size);
 }
 
-// Did such a call crash the module recently? Its body is looked up once, and again only
-// after another call was blamed.
+// Did a call with the same function and body crash the module recently? The body is
+// looked up once, and again only after another call was blamed.
 static bool is_blamed(fc_process_host_t *host, fc_job_t *job, uint64_t now_ns) {
   uint64_t at_ns;
   if (job->looked_up == host->blame.changes) return false;

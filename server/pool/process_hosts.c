@@ -12,7 +12,8 @@ static bool has_calls(const fc_process_host_t *host) {
   return false;
 }
 
-// The nursery's replies take time too: calls are answered, lines are logged.
+// The most replies of the nursery that a turn of the loop handles. A reply may take time:
+// calls are answered, lines are logged.
 #define REPLIES 16
 
 // Hosts leave the list of busy ones here, or when they are retired, but not between

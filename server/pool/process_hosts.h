@@ -214,7 +214,7 @@ void fc_cradles_init(fc_process_hosts_t *all);
 void fc_cradles_free_files(fc_process_hosts_t *all);
 // Orders the removal of the control group of a host without processes.
 void fc_cradle_remove_group(fc_process_host_t *host);
-// Removes it at once. The nursery must have stopped, or be the caller.
+// Removes the control group at once. The nursery must have stopped, or be the caller.
 void fc_cradle_leave_group(fc_process_host_t *host);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_HOSTS_H_

@@ -11,7 +11,7 @@
 #include "pool/process_hosts.h"
 #include "pool/shared.h"
 
-#define PART (16u << 20)  // bytes of a ring or a file that go back at one go
+#define PART (16u << 20)  // bytes of a ring or a file that are given back at a time
 #define GROWN \
   (4u << 20)  // bytes shared on the machine after which all are weighed
 #define WEIGH_NS (FC_LIMIT_WEIGH_MS * 1000000u)
@@ -23,7 +23,7 @@ static fc_nursery_t *nursery_of(const fc_child_t *child) {
 }
 
 // ---------------------------------------------------------------------------
-// What it prints
+// The output of a process
 
 static void tell(fc_child_t *child) {
   child->cradle.telling = true;
@@ -65,7 +65,7 @@ static void on_logged(fc_order_t *said) {
 }
 
 // ---------------------------------------------------------------------------
-// What it takes
+// The shared memory of a process
 
 static uint64_t weight_of(const fc_child_t *child) {
   uint64_t sum = fc_ring_taken(&child->ring);
@@ -89,8 +89,8 @@ static void on_judged(fc_order_t *heavy) {
   if (child->cradle.ended && !owes(&child->cradle)) tell_end(child);
 }
 
-// One system call reports the machine's shared memory, and so whether any process can
-// have taken more. If it is not reported, all processes are measured now and then.
+// Is it time to measure all processes? Yes if the shared memory of the whole machine has
+// grown by GROWN bytes, which one system call reports; and every RARE_WEIGH_NS anyway.
 static bool has_grown(fc_process_hosts_t *all, uint64_t now_ns) {
   struct sysinfo info;
   const uint64_t shared =
@@ -171,7 +171,7 @@ static void free_files(fc_order_t *freeing) {
 }
 
 // ---------------------------------------------------------------------------
-// Its beginning and its end
+// The beginning and the end of a process
 
 static void on_exit(fc_vigil_t *wait) {
   fc_child_t *child = wait->context;

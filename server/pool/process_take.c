@@ -135,9 +135,9 @@ static void check_file(fc_child_t *child) {
 }
 
 // Did a call find no memory in a process whose module may keep memory of its calls? Then
-// all further calls could fail too. Pure bytecode frees everything. But clients that ask
-// for too much may use only a limited share of the time by replacing processes, one after
-// another; until that time has passed the process goes on.
+// all further calls could fail too, so the process is replaced. (Pure bytecode frees
+// everything.) But calls that need too much memory must not have processes replaced all
+// the time: a process goes on if the last such replacement was not long ago.
 static bool is_spent(fc_process_host_t *host, const fc_outcome_t *outcome) {
   const fc_module_info_t *info = fc_module_get_info(host->module);
   if (outcome->status == FC_OK ||

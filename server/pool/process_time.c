@@ -10,7 +10,7 @@
 #define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)
 #define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
 
-// Does somebody wait for another call of its batch, if it is in one?
+// Is the call in a batch, and does somebody wait for another call of that batch?
 static bool has_mates(const fc_child_t *child, const fc_held_t *held) {
   for (uint32_t i = 0; held->sent.batched && i < child->count; i++) {
     const fc_held_t *mate = &child->held[(child->first + i) % FC_RING_SLOTS];
@@ -91,9 +91,9 @@ static bool may_end(const fc_child_t *child, const fc_held_t *held) {
   return !held->late || is_waited_for(child);
 }
 
-// Returns when a call whose time was over at `end_ns` has had enough patience. A running
-// call may end by itself until then. If the process does not begin its oldest call within
-// FC_LIMIT_LOOK_MS, it never will.
+// Returns how long the process is left alone with a call whose time was over at `end_ns`.
+// A running call may end by itself until then. If the process does not begin its oldest
+// call within FC_LIMIT_LOOK_MS, it never will.
 static uint64_t patience_ns(const fc_held_t *held, bool waits,
                             uint64_t end_ns) {
   if (!waits) return end_ns + GRACE_NS;

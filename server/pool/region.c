@@ -83,6 +83,6 @@ const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {
 bool fc_region_wants_guard(const fc_region_t *region,
                            const fc_function_t *function) {
   if (region->guard != FC_GUARD_AUTO) return region->guard == FC_GUARD_ON;
-  // In a thread, the fault would end all calls of the server.
+  // Not in a thread: access to the unmapped page would end the whole server.
   return region->is_process && function->signature->trusts_dims;
 }

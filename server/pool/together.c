@@ -14,7 +14,7 @@ _Static_assert(FC_STACK_MAX == FC_BATCH_CALLS, "a batch may be one stack");
 typedef enum seat_state_t {
   SEAT_WAITS,
   SEAT_DECODED,
-  SEAT_LATER,  // beside the others there is no memory for it, or not so much time
+  SEAT_LATER,  // made after the others: beside them it lacks memory or time
   SEAT_DONE,  // the slot has its outcome, and may be the loop's
 } seat_state_t;
 
@@ -28,10 +28,10 @@ typedef struct seat_t {
 
 // What a worker keeps for its batches.
 typedef struct fc_seats_t {
-  fc_frame_t *whole;  // of what is computed together
+  fc_frame_t *whole;  // of the calls that are computed together
   seat_t seats[FC_BATCH_CALLS];
   uint32_t batches;
-  bool differs;  // of the last group: alone a call had another result
+  bool differs;  // in the last group, a call had another result alone
 } seats_t;
 
 typedef struct run_t {
@@ -46,7 +46,7 @@ typedef struct run_t {
 // ---------------------------------------------------------------------------
 // Seats
 
-// Gives back what the frames hold, where all calls but those that come later are answered.
+// Frees the memory of all frames. All calls except those of SEAT_LATER are answered.
 static void empty_seats(seats_t *all) {
   fc_frame_destroy(all->whole);
   all->whole = NULL;
@@ -71,7 +71,7 @@ static bool make_frame(fc_worker_t *worker, fc_frame_t **frame) {
                          &worker->region->limits, frame, NULL) == FC_OK;
 }
 
-// False: there is no memory for so many seats.
+// Makes the first `count` seats, unless they exist. False: there is no memory.
 static bool make_seats(fc_worker_t *worker, uint32_t count) {
   if (!worker->seats) {
     worker->seats = fc_alloc(worker->region->allocator, sizeof *worker->seats);
@@ -87,7 +87,7 @@ static bool make_seats(fc_worker_t *worker, uint32_t count) {
   return true;
 }
 
-// The worker takes the seat, or leaves it.
+// Exchanges the members of the worker and the seat: before and after work on the seat.
 static void swap(fc_worker_t *worker, seat_t *seat) {
   fc_frame_t *frame = worker->frame;
   const fc_text_t copied = worker->copied;
@@ -103,7 +103,7 @@ static void swap(fc_worker_t *worker, seat_t *seat) {
 // ---------------------------------------------------------------------------
 // One call
 
-// The slot has its outcome. Those of a ring go back in their order.
+// Hands over a slot that has its outcome. Slots of a ring are handed over in their order.
 static void hand_over(run_t *run, uint32_t at) {
   const fc_mates_t *mates = run->mates;
   run->all->seats[at].state = SEAT_DONE;
@@ -115,7 +115,7 @@ static void hand_over(run_t *run, uint32_t at) {
   if (!run->gathers) mates->tell(mates->context);
 }
 
-// The others may have what it needs.
+// Did the call fail for want of memory? Other calls of the batch may have that memory.
 static bool lacks_memory(const fc_worker_t *worker, fc_status_t status) {
   return status == FC_RESOURCE_EXHAUSTED ||
          (status != FC_OK && worker->meter.refused);
@@ -145,7 +145,7 @@ static void decode(run_t *run, uint32_t at) {
   if (status != FC_OK && !later) hand_over(run, at);
 }
 
-// What a call waited for its mates counts as QUEUE.
+// Begins to count the call's time again. While it waited for its mates, it was in QUEUE.
 static void resume(fc_slot_t *slot, seat_t *seat) {
   seat->last_ns = fc_clock_ns();
   slot->outcome.began_ns = seat->last_ns -
@@ -153,13 +153,14 @@ static void resume(fc_slot_t *slot, seat_t *seat) {
                            slot->outcome.spent_ns[FC_STAGE_CALL];
 }
 
-// What is computed beside others may go on for so long. 0: for ever.
+// Returns until when a call, or a group, may be computed while others wait. 0: for ever.
 static uint64_t limit_of(const fc_slot_t *slot) {
   const uint64_t most_ns = slot->call.batch_ns;
   return most_ns ? fc_clock_ns() + most_ns : 0;
 }
 
-// Computes the call by itself. False: the others come first, it takes too long.
+// Computes one call alone. False: it took longer than a call may while others wait, and
+// was stopped. It is made again after the others.
 static bool call_alone(const run_t *run, fc_slot_t *slot, seat_t *seat,
                        fc_status_t *out_status) {
   const uint64_t own_ns = slot->call.deadline_ns;
@@ -172,7 +173,7 @@ static bool call_alone(const run_t *run, fc_slot_t *slot, seat_t *seat,
          seat->last_ns < limit_ns || !is_intact(run, false);
 }
 
-// Answers a call that was decoded, after it was computed unless that was done together.
+// Answers a decoded call. Computes it first, unless it was `computed` with its group.
 static void answer(run_t *run, uint32_t at, bool computed) {
   fc_worker_t *worker = run->worker;
   const fc_mates_t *mates = run->mates;
@@ -205,7 +206,7 @@ static void run_alone(fc_worker_t *worker, const fc_mates_t *mates,
 }
 
 // ---------------------------------------------------------------------------
-// Several
+// Groups of calls that are computed as one
 
 typedef struct group_t {
   uint32_t count;
@@ -213,8 +214,8 @@ typedef struct group_t {
   fc_frame_t *frames[FC_BATCH_CALLS];
 } group_t;
 
-// The call of slot `at`, and those behind it that stack with it, as far as the largest
-// function has rows: more at once gain nothing, and would wait for each other.
+// Gives the call of slot `at`, and later calls that stack with it, up to as many rows as
+// the largest function has: more would gain nothing, and would wait for each other.
 static void find_group(const run_t *run, uint32_t at, group_t *out_group) {
   const seat_t *seats = run->all->seats;
   uint64_t rows = 0;
@@ -233,7 +234,8 @@ static void find_group(const run_t *run, uint32_t at, group_t *out_group) {
   }
 }
 
-// When it is given up: after the last of their deadlines, or before. 0: never.
+// Returns when the group is given up: at the last deadline of its calls or at limit_of,
+// whichever is earlier. 0: never.
 static uint64_t end_of(const run_t *run, const group_t *group) {
   const uint64_t limit_ns = limit_of(run->mates->slots[group->at[0]]);
   uint64_t last_ns = 0;
@@ -256,9 +258,9 @@ static void begin_whole(const run_t *run, const group_t *group,
   swap(worker, &whole);
 }
 
-// Computes one of the calls by itself, each of its rows as it would be if it came alone; as
-// a stack of one: the function may write to its arguments, which the others' stack wants as
-// they are. *out_alone is what it gives.
+// Computes one call of the group alone, with the smallest function only, as a stack of
+// one. So its arguments are copied: the function may write to arguments, and the group
+// still needs them. *out_alone becomes the results.
 static fc_status_t compute_alone(const run_t *run, const group_t *group,
                                  uint32_t i, const fc_stack_call_t *call,
                                  const fc_value_t **out_alone,

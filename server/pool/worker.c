@@ -23,7 +23,7 @@ static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
       body->size);
 }
 
-// For fc_keeper_t. A result that is inside the body is sent from there.
+// For fc_keeper_t. A result that is inside the body may be sent from the body.
 static bool keep_in_body(void *context, const fc_sink_t *sink, fc_str_t bytes) {
   fc_worker_t *worker = context;
   const fc_region_t *region = worker->region;
@@ -243,7 +243,8 @@ void fc_worker_begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
                            const fc_function_t *function) {
   fc_frame_t *frame = worker->frame;
   const fc_plan_t *plan = function->plan;
-  // Threads share a module, in which it was switched on before they use it.
+  // A process has its own copy of the module. In the copy that threads share, batching
+  // was switched on before.
   const uint8_t rows = slot->call.rows;
   if (FC_UNLIKELY(rows == FC_ROWS_BATCHED || rows == FC_ROWS_APART) &&
       plan->batch) {

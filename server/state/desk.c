@@ -6,7 +6,7 @@
 // call was granted and has not used are the grant of the session's next call.
 #include "state/session.h"
 
-// Behind each new value at least one page stays empty.
+// At least one page after each new value stays empty.
 #define GAPS (FC_STORE_ROWS * FC_STORE_PAGE)
 
 static fc_session_t *of(const fc_claim_t *claim) {
@@ -14,9 +14,10 @@ static fc_session_t *of(const fc_claim_t *claim) {
 }
 
 // ---------------------------------------------------------------------------
-// Before
+// Before a call
 
-// The call has used its grant up to `next`; and, if this is `written`, not for values.
+// Ends the grant of a call, which has used the pages up to `next`. `written`: these pages
+// hold no values, so they are given back.
 static void end_grant(fc_session_t *session, uint64_t next, bool written) {
   session->slab->claim.allowed -= session->budget;
   session->budget = 0;
@@ -27,9 +28,9 @@ static void end_grant(fc_session_t *session, uint64_t next, bool written) {
   session->grant = next;
 }
 
-// Sees to it that the grant has room for `budget` bytes of new values. It gets twice the
-// room, so that the addresses which are given up are no more than those which were used.
-// Returns how many bytes there is room for.
+// Makes sure that the grant has room for `budget` bytes of new values. A new grant gets
+// twice the room, so that about half of it is used before the rest is given up. Returns
+// the number of bytes for which there is room: `budget` or 0.
 static uint64_t make_grant(fc_session_t *session, uint64_t budget) {
   fc_slab_t *slab = session->slab;
   const uint64_t size = budget + GAPS;
@@ -45,7 +46,7 @@ static uint64_t make_grant(fc_session_t *session, uint64_t budget) {
   return budget;
 }
 
-// Is the value copied before it is written?
+// Must a call copy the value before it writes to the value?
 static bool is_shared(const fc_session_t *session, const fc_kept_t *value) {
   return value->place && (session->checkpoint || value->place->counts > 1);
 }
@@ -62,9 +63,10 @@ static uint64_t shared_bytes(const fc_session_t *session) {
 static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
   fc_session_t *session = of(claim);
   fc_code_t code;
-  // Of a worker that never began the call.
+  // The last worker that had a desk never began the call.
   if (session->granted) end_grant(session, session->grant_end, true);
-  // A shared value counts already, so there is room to copy it, and for nothing else.
+  // A shared value counts already. So there is always room for a copy of it, and this
+  // room is for copies only.
   uint64_t copies = shared_bytes(session);
   uint64_t left = fc_session_left(session, 0, &code) & ~(FC_STORE_PAGE - 1);
   const uint64_t budget = make_grant(session, left + copies);
@@ -90,13 +92,13 @@ static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
 }
 
 // ---------------------------------------------------------------------------
-// After
+// After a call
 
-// New rows of a desk, as they were copied.
+// A copy of a new row of a desk.
 typedef struct fc_taken_t {
   fc_store_row_t row;
-  uint32_t at;              // which value it is
-  fc_store_place_t *place;  // NULL: it has no bytes, or none is made yet
+  uint32_t at;              // index of the value in the session
+  fc_store_place_t *place;  // NULL: the value has no bytes, or no place yet
 } fc_taken_t;
 
 static bool lie(fc_error_t *err, const char *what, uint64_t value) {
@@ -106,14 +108,15 @@ static bool lie(fc_error_t *err, const char *what, uint64_t value) {
   return false;
 }
 
-// The compiler must not read the original again, when it is perhaps different.
+// Copies data that a worker can change at any time. The compiler must not read the
+// original again later, when it may have changed.
 static void copy_once(void *to, const void *from, size_t size) {
   memcpy(to, from, size);
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-// Does the row's place lie in what was granted, behind all taken before? Workers take
-// places upwards, but may put them onto the desk in any order.
+// Is the row's place inside the granted pages, and apart from the places of earlier rows?
+// Workers take places upwards, but may put them onto the desk in any order.
 static bool check_place(const fc_session_t *session, const fc_taken_t *taken,
                         uint32_t count, uint64_t next, fc_error_t *err) {
   const fc_store_row_t *row = &taken[count].row;
@@ -134,7 +137,8 @@ static bool check_place(const fc_session_t *session, const fc_taken_t *taken,
   return true;
 }
 
-// A row that was there keeps its name, and a name is that of one row.
+// Has the row of an old value its old name, and a row of a new value a name that no other
+// row has?
 static bool check_name(const fc_session_t *session, const fc_taken_t *taken,
                        uint32_t count, fc_error_t *err) {
   const fc_taken_t *now = &taken[count];
@@ -172,8 +176,7 @@ static uint64_t excess(const fc_session_t *session, const fc_taken_t *taken) {
   return size > had ? size - had : 0;
 }
 
-// Copies the rows that are new. False and `err`: they are none that an honest worker
-// writes.
+// Copies the new rows. False and `err`: no honest worker writes such rows.
 static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
                       uint32_t rows, uint64_t next, fc_taken_t *out_taken,
                       uint32_t *out_count, fc_error_t *err) {
@@ -212,8 +215,8 @@ static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
   return true;
 }
 
-// Is there room for what the call leaves? Since its desk was laid, other calls of the owner,
-// or of the server, may have left as much as there was.
+// Is there room for the values that the call leaves? Since its desk was laid, calls of
+// other sessions may have used up the room.
 static bool has_room(const fc_session_t *session, const fc_taken_t *taken,
                      uint32_t count, fc_outcome_t *outcome) {
   uint64_t more = 0, less = 0;
@@ -265,12 +268,13 @@ static void put_values(fc_session_t *session, const fc_taken_t *taken,
   }
 }
 
-// The pages between the new places may have been written to, too.
+// Gives back the pages between the new places, if there is more than one: the worker may
+// have written to them.
 static void clear_gaps(fc_session_t *session, const fc_taken_t *taken,
                        uint32_t count, uint64_t next) {
   uint64_t at = session->grant;
   while (at < next) {
-    // The place that comes next, and what lies before it.
+    // The next place at or after `at` is from `page` to `end`.
     uint64_t page = next, end = next;
     for (uint32_t i = 0; i < count; i++) {
       const uint64_t begin = fc_store_page_of(taken[i].row.offset);
@@ -283,7 +287,7 @@ static void clear_gaps(fc_session_t *session, const fc_taken_t *taken,
   }
 }
 
-// All that was granted may have been written to, and by whom is not known.
+// Ends the grant of a session that is lost. All granted pages may have been written to.
 static void end_lost(fc_session_t *session, fc_str_t function,
                      fc_session_end_t why) {
   end_grant(session, session->grant_end, true);
@@ -297,7 +301,7 @@ static bool take_over(fc_session_t *session, fc_taken_t *taken, uint32_t count,
       !make_places(session, taken, count)) {
     return false;
   }
-  // Each has a count of its own now.
+  // The places count by themselves now (fc_slab_place).
   session->slab->claim.allowed -= session->budget;
   session->budget = 0;
   put_values(session, taken, count);
@@ -306,8 +310,8 @@ static bool take_over(fc_session_t *session, fc_taken_t *taken, uint32_t count,
   return true;
 }
 
-// Did the interpreter stop within the function, for the operator's deadline? What the
-// function was writing may be torn.
+// Was the function stopped before its end, by a deadline or because nobody waits? Then a
+// value that the function was writing may be half written.
 static bool is_stopped(const fc_outcome_t *outcome) {
   return outcome->stage == FC_STAGE_CALL &&
          (outcome->status == FC_DEADLINE_EXCEEDED ||
@@ -351,7 +355,7 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
     return true;
   }
   done = done && has_room(session, taken, count, outcome);
-  // What a call that failed was to leave is not kept; what it wrote to in place is.
+  // A failed call leaves no new values. What it wrote into old values in place stays.
   const bool kept = done && take_over(session, taken, count, rows, next);
   if (done && !kept && session->checkpoint) fail_for_memory(outcome);
   if (outcome->status != FC_OK || !done) end_grant(session, next, true);
@@ -375,7 +379,7 @@ static void lose(fc_claim_t *claim, fc_str_t function, fc_loss_t why) {
     end_lost(session, function, kEnds[why]);
     return;
   }
-  // All that the call wrote to is of its grant.
+  // With checkpoints, the call has written only to the pages of its grant.
   end_grant(session, session->grant_end, true);
   if (session->ended) fc_session_drop_values(session);
 }
@@ -390,7 +394,7 @@ static bool refuse(const fc_claim_t *claim, fc_error_t *err) {
 
 static void on_idle(fc_claim_t *claim) {
   fc_session_t *session = of(claim);
-  // Of a call that was given to a worker and taken back.
+  // The last call was given to a worker and then taken back.
   if (session->granted) end_grant(session, session->grant_end, true);
   session->used_ns = fc_clock_ns();
   fc_session_settle(session);

@@ -12,7 +12,7 @@
 #include "config/limits.h"
 
 #define PLACES_AT_FIRST 16
-#define OWNERS_SHARE 8  // of sessions and of their memory
+#define OWNERS_SHARE 8  // one owner may have an eighth of the sessions and their memory
 
 static const struct {
   const char *text;
@@ -87,7 +87,7 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
   fc_session_t *session = NULL;
   if (all->count && read_id(id, wanted)) {
     session = all->buckets[hash(all, wanted)];
-    // One that is over may still be there when another one has got its id.
+    // A session that is over may still be listed when another session has its id.
     while (session &&
            (session->ended || session->left || is_over(session, now_ns) ||
             memcmp(session->id, wanted, sizeof wanted) != 0)) {
@@ -227,7 +227,7 @@ fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
 }
 
 // ---------------------------------------------------------------------------
-// Beginning
+// Making sessions
 
 static fc_status_t check_count(const fc_sessions_t *all,
                                const fc_owner_t *owner, fc_error_t *err) {
@@ -244,8 +244,8 @@ static fc_status_t check_count(const fc_sessions_t *all,
                  all->count);
 }
 
-// What a session has of its owner's shares. A byte is counted as long as it lives, so
-// that its values can be counted later without memory for that.
+// Counts the session for its owner, and one byte for as long as the session lives. So the
+// owner has an entry, and values can be counted later without allocating one.
 static fc_status_t count_for_owner(fc_session_t *session, fc_error_t *err) {
   fc_sessions_t *all = session->all;
   all->counts_owned.allocator = all->bytes_owned.allocator = all->allocator;
@@ -341,7 +341,7 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
 }
 
 // ---------------------------------------------------------------------------
-// Ending
+// Ending sessions
 
 static void free_session(fc_session_t *session) {
   fc_sessions_t *all = session->all;
@@ -378,7 +378,7 @@ void fc_session_end(fc_session_t *session, fc_session_end_t why) {
     session->end = (uint8_t)why;
     session->all->ends[why]++;
   }
-  // A call that runs may still write to its values.
+  // A running call of the session may still write to the values.
   if (!session->claim.held) fc_session_drop_values(session);
   fc_session_settle(session);
 }

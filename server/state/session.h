@@ -47,8 +47,8 @@ struct fc_session_t {
   fc_claim_t claim;
   struct fc_sessions_t *all;
   fc_session_t *next;  // the next session whose id has the same hash
-  // Links the sessions that end with one connection. `bond` is the pointer that points
-  // to this session; NULL: it ends with no connection.
+  // Links the sessions that end with one connection. *bond is the pointer to this
+  // session; `bond` NULL: it ends with no connection.
   fc_session_t **bond;
   fc_session_t *next_bound;
   uint32_t index;  // in all->places
@@ -168,8 +168,8 @@ fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
                              fc_str_t module, fc_str_t name,
                              char out[FC_SESSION_ID_SIZE],
                              fc_error_t *err) FC_MUST_CHECK;
-// Replaces the id of a session that was just made by `id`, FC_SESSION_ID_SIZE digits.
-// No other session that has not ended may have this id.
+// Gives a session that was just made another id: `id`, FC_SESSION_ID_SIZE digits. No
+// other session that has not ended may have this id.
 void fc_session_name(fc_session_t *session, fc_str_t id);
 // Each session gets the other's id. Neither may be checkpointed.
 void fc_session_swap_ids(fc_session_t *session, fc_session_t *other);

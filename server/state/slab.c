@@ -5,10 +5,11 @@
 
 #include "pool/shared.h"
 
-// The kernel takes long for much at once: the nursery runs other orders in between.
+// The most bytes that are given back at a time. The kernel takes long for many, so the
+// nursery runs other orders in between.
 #define PART ((uint64_t)16 << 20)
-#define SPARE ((uint64_t)16 << 20)  // as of a ring
-#define PLACES 64                   // that are given back in one go
+#define SPARE ((uint64_t)16 << 20)  // as FC_RING_SPARE
+#define PLACES 64                   // the most places given back at a time
 
 static void free_places(fc_slab_t *slab, fc_store_place_t **list) {
   while (*list) {
@@ -41,9 +42,10 @@ void fc_slabs_deinit(fc_slab_t **list) {
 }
 
 // ---------------------------------------------------------------------------
-// Giving back
+// Giving memory back to the system
 
-// False: that was all.
+// Gives up to PART bytes of a place back, or up to PLACES small places. False: no place
+// is left.
 static bool punch_part(fc_slab_t *slab) {
   for (unsigned i = 0; i < PLACES; i++) {
     const fc_store_place_t *place = slab->walk;
@@ -58,7 +60,7 @@ static bool punch_part(fc_slab_t *slab) {
   return true;
 }
 
-// The nursery's thread.
+// Runs on the nursery's thread.
 static void punch(fc_order_t *order) {
   fc_slab_t *slab = order->context;
   if (punch_part(slab)) fc_nursery_order(slab->nursery, order);
@@ -100,6 +102,7 @@ static void on_punched(fc_order_t *order) {
 }
 
 // ---------------------------------------------------------------------------
+// Slabs, grants and places
 
 static fc_status_t create(fc_allocator_t allocator, fc_slab_t **out_slab,
                           fc_error_t *err) {
@@ -125,7 +128,7 @@ fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation, uint32_t index,
     return FC_OK;
   }
   FC_TRY(create(allocator, &slab, err));
-  // An offset of 0 is that of a value without bytes: the first page is of no place.
+  // A value without bytes has the offset 0. So no place may have the first page.
   *slab = (fc_slab_t){.claim = {.file = slab->claim.file, .serial = serial},
                       .generation = generation,
                       .index = index,

@@ -87,7 +87,7 @@ static uint64_t rest(uint64_t limit, uint64_t more, uint64_t used) {
 uint64_t fc_session_left(const fc_session_t *session, uint64_t more,
                          fc_code_t *out_code) {
   const fc_sessions_t *all = session->all;
-  // Less the byte that each session counts while it lives.
+  // Without the byte that counts for each living session (count_for_owner).
   const uint64_t owned = fc_owners_held(&all->bytes_owned, &session->owner) -
                          fc_owners_held(&all->counts_owned, &session->owner);
   const uint64_t own = rest(session->max_bytes, more, session->bytes);
