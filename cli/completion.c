@@ -234,6 +234,7 @@ static void print_fish(FILE *stream) {
 }
 
 // ---------------------------------------------------------------------------
+// The verb
 
 int fc_verb_completion(const fc_args_t *args) {
   static const struct {

@@ -342,6 +342,7 @@ static int compare_examples(diff_t *diff) {
 }
 
 // ---------------------------------------------------------------------------
+// The verb
 
 static int compare(diff_t *diff, const fc_expectations_t *calls) {
   for (int i = 0; i < 2; i++) {

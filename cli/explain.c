@@ -84,7 +84,7 @@ static int refuse(const char *word) {
                      word);
 }
 
-// Some codes are both an error's and a condition's.
+// Explains a code. Some codes stand for an error and for a condition: explains both.
 static bool explain(const char *word) {
   bool found = false;
   for (size_t i = 0; i < CODES; i++) {

@@ -25,7 +25,7 @@ typedef struct fc_flame_row_t {
 typedef struct fc_flame_t {
   fc_flame_row_t *rows;  // in the arena, with all that they point to
   size_t count;
-  size_t *order;  // row indices: a caller, then its callees, longest first
+  size_t *order;  // row indices in the order in which rows are shown
   double dropped;
 } fc_flame_t;
 

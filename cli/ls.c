@@ -8,8 +8,8 @@
 #include "grpc/verbs.h"
 #include "remote.h"
 
-// Returns the module's name, with its version if the file has one: two versions have one
-// name.
+// Returns the module's name, with its version if the file has one, because two versions
+// of a module have the same name.
 static const char *label_of(yyjson_val *module) {
   const char *label = fc_text_of(module, "label");
   return *label ? label : fc_text_of(module, "name");

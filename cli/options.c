@@ -84,7 +84,7 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
                      uint64_t byte_offset) {
   char status[16] = "", where[32] = "";
   if (http_status) snprintf(status, sizeof status, "%d ", http_status);
-  // A JSON syntax error has a place in the text; any other error has a wrong value.
+  // A JSON syntax error is at a place in the text; any other error is about a value.
   bool syntax = !strncmp(code, "json_", 5) && byte_offset != FC_NO_OFFSET;
   if (*pointer) {
     snprintf(where, sizeof where, ", at ");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times of calls are skewed and have outliers, so no distribution is assumed. Only the
-// number of rounds counts in which the new thing took longer.
+// Times of calls are skewed and have outliers, so no distribution is assumed. What counts
+// is only in how many rounds the new thing took longer.
 #include "paired.h"
 
 #include <math.h>

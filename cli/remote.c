@@ -192,6 +192,7 @@ static void prefer_socket(const fc_args_t *args, fc_remote_t *server) {
 }
 
 // ---------------------------------------------------------------------------
+// The server of a command line, its answers and its errors
 
 fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err) {

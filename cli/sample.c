@@ -8,7 +8,7 @@
 
 #define SEED 0x9E3779B97F4A7C15u
 
-// A typed tensor in the example begins so. Its sizes must not be drawn.
+// The beginning of a typed tensor in the example. Its sizes must not be drawn.
 static const fc_str_t kTyped = {"{\"dtype\":\"f32\",\"shape\":[", 24};
 
 // Marsaglia's xorshift64*.

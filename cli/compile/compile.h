@@ -11,8 +11,8 @@
 #define FC_COMPILE_CPUS_MAX 16
 #define FC_COMPILE_SIZES_MAX 16
 
-// Names of work files begin so. A source whose name begins so is copied under another
-// name.
+// Names of work files begin with this. A source whose name also does is copied under
+// another name.
 #define FC_WORK_FILE "farcall-"
 
 typedef struct fc_compile_t {

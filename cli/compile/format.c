@@ -135,6 +135,7 @@ static fc_format_id_t text_format(fc_str_t text) {
 }
 
 // ---------------------------------------------------------------------------
+// Finding the format
 
 static const fc_format_t *row(fc_format_id_t id) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFormats); i++) {

@@ -367,12 +367,13 @@ static fc_status_t write_sidecar(road_t *road, fc_str_t module) {
 }
 
 // ---------------------------------------------------------------------------
+// Building the module and its variants
 
 // If the compiler fails, tries again with other values of options that the user did not
-// give, and prints a note. Without -O that is level 1: IREE 3.13 refuses some models only
-// at level 2, for example with a softmax after a sum with one row. Without --cpu of
-// `farcall serve` it is any processor. If every try fails, the error is that of the
-// first.
+// give, and prints a note. If there is no -O, tries level 1: IREE 3.13 refuses some
+// models only at level 2, for example with a softmax after a sum with one row. In
+// `farcall serve` without --cpu, tries the processor "generic". If every try fails, the
+// error is that of the first.
 static fc_status_t compile_somehow(road_t *road, const char *cpu) {
   fc_compile_t *compile = road->compile;
   const char level = compile->level;

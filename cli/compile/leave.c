@@ -6,9 +6,9 @@
 #include "compile/step.h"
 #include "file.h"
 
-// Marks the function that cannot be lowered, and all functions that call a marked one. In
-// `reasons`, a marked function has the marked function that it calls; the first has
-// itself.
+// Marks the function that cannot be lowered, and all functions that call a marked one.
+// `reasons` gives for each marked function the marked function that it calls, and for the
+// first one itself.
 static void mark(const fc_mlir_module_t *parsed,
                  const fc_mlir_function_t *culprit,
                  const fc_mlir_function_t **reasons) {

@@ -458,7 +458,8 @@ static fc_status_t build(road_t *road, size_t index) {
   return publish(road, output);
 }
 
-// Makes the variants first, so that all files exist that the module's sidecar lists.
+// Makes the variants first: the module's sidecar lists their files, which must exist when
+// it is written.
 static fc_status_t build_all(road_t *road) {
   fc_compile_t *compile = road->compile;
   const size_t count = compile->cpu_count - 1;

@@ -71,8 +71,8 @@ fc_status_t fc_mlir_tell_unverified(fc_compile_t *compile, fc_str_t operation,
   return FC_OK;
 }
 
-// Returns why one of the values, of a function that was not lowered, has a type that
-// cannot be passed. NULL: their types are not the reason.
+// Returns the reason if one of the values of a function that was not lowered has a type
+// that cannot be passed. NULL: no value has such a type.
 static const char *find_refusal(fc_compile_t *compile,
                                 const fc_mlir_function_t *function,
                                 const char *what, const fc_mlir_value_t *values,

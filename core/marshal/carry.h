@@ -16,7 +16,7 @@ typedef struct fc_carry_place_t {
   uint64_t room;  // bytes reserved there
   uint64_t shape_at;
   uint64_t shape_room;
-  uint64_t fed;  // not 0: a result is written to it before each later step
+  uint64_t fed;  // not 0: before each later step a result becomes this value
 } fc_carry_place_t;
 
 typedef struct fc_carry_t fc_carry_t;

@@ -22,9 +22,9 @@ fc_status_t fc_dict_read(fc_frame_t *frame, fc_level_t *dict, fc_str_t name,
 fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
                           fc_error_t *err);
 
-// Fails because `name`, a `what` that was just read, is none of `keys`. The message
-// suggests the nearest of `keys`, or lists them when none is near. Without keys the
-// message is `none`.
+// Fails because `name`, which was just read, is none of `keys`. `what` says what kind of
+// name it is. The message suggests the nearest of `keys`, or lists them when none is
+// near. Without keys the message is `none`.
 fc_status_t fc_container_unknown(fc_frame_t *frame, fc_code_t code,
                                  const char *what, fc_str_t name,
                                  const fc_plan_key_t *keys, uint32_t count,

@@ -310,7 +310,7 @@ fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
 }
 
 // ---------------------------------------------------------------------------
-// Raw bytes behind the document
+// Raw bytes after the document
 
 struct fc_raw_t {
   struct fc_raw_t *next;
@@ -343,6 +343,7 @@ static fc_status_t write_raw(fc_encoder_t *encoder, fc_dtype_t dtype,
 }
 
 // ---------------------------------------------------------------------------
+// Tensors, scalars and bytes
 
 static fc_status_t write_packed(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {

@@ -160,8 +160,8 @@ fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
 // call already has as many tensors as its limit allows.
 fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err);
-// Makes *memory, which was placed last, `size` bytes large; it may move. Call it only if
-// the placer has `extend`.
+// Makes *memory, which was placed last with `placed` bytes, `size` bytes large, and keeps
+// its first `used` bytes; it may move. Call it only if the placer has `extend`.
 fc_status_t fc_frame_extend(fc_frame_t *frame, size_t placed, size_t used,
                             size_t size, void **memory, fc_error_t *err);
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the row of sizes of a call, for functions that are one function to callers,
-// unless rows of tensors are batched (rows.c). Each row has its own function. All
-// sizes are known when it is called, since each dim that has sizes occurs in an
-// argument that every call has. There are few rows, so all are searched.
+// A function that callers see may stand for several functions of the module, one for each
+// row of its sizes. This file chooses the row for a call, unless rows of tensors are
+// batched (rows.c). All sizes are known by then, since each dim that has sizes occurs in
+// an argument that every call has. There are few rows, so all are searched.
 #include <stdio.h>
 
 #include "abi/print.h"

@@ -2,8 +2,8 @@
 //
 // The kinds of files that people give to farcalld and farcall: modules, models that can
 // be compiled, and others. Used by backends.c, which refuses files that are not
-// modules, and by the subcommands of farcall. The kind only says what to try: whether it
-// works, the probe of a backend or the compiler decides. Any thread.
+// modules, and by the subcommands of farcall. The kind only says what to try: the probe
+// of a backend, or the compiler, decides whether that works. Any thread.
 #ifndef FARCALL_MODULE_KINDS_H_
 #define FARCALL_MODULE_KINDS_H_
 

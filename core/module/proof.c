@@ -27,7 +27,7 @@ static fc_status_t fail(const char *where, const fc_error_t *why,
 // ---------------------------------------------------------------------------
 // The sidecar
 
-// Reads a whole number of digits only from a value that keeps its spelling.
+// Reads a whole number, which may have only digits, from a value that keeps its spelling.
 static bool read_count(yyjson_val *value, uint32_t most, uint32_t *out) {
   if (!yyjson_is_raw(value)) return false;
   const char *text = yyjson_get_raw(value);

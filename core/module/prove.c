@@ -26,7 +26,7 @@ typedef enum beside_t {
 } beside_t;
 static const char *const kBeside[] = {"other rows", "zeros", "NaN",
                                       "large numbers"};
-#define KINDS (ROWS + BESIDE_COUNT - 1)  // random rows, and one of each other
+#define KINDS (ROWS + BESIDE_COUNT - 1)  // the random rows, and the unusual ones
 
 // An argument that has rows.
 typedef struct input_t {
@@ -442,9 +442,9 @@ static fc_status_t try_places(prover_t *prover, int64_t rows) {
   return FC_OK;
 }
 
-// Puts unusual rows at the places whose number has a certain bit set, then at the other
-// places; this for each bit. If the function refuses a kind of unusual row, that kind is
-// not tested further.
+// For each bit of a place's number: puts unusual rows at the places whose number has that
+// bit set, then at the other places. If the function refuses a kind of unusual row, that
+// kind is not tested further.
 static fc_status_t try_beside(prover_t *prover, int64_t rows, beside_t beside) {
   for (uint32_t bit = 0; (INT64_C(1) << bit) < rows; bit++) {
     for (size_t side = 0; side < 2 && !prover->refuses[beside]; side++) {

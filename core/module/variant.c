@@ -86,8 +86,8 @@ static fc_status_t read_list(fc_doc_t *doc, fc_str_t own, const fc_cpu_t *cpu,
   return FC_OK;
 }
 
-// True when the sidecar has the word "variants". Most sidecars have not, and then it need
-// not be parsed here; opening the module parses it anyway.
+// True when the sidecar has the word "variants". Most sidecars do not have it, and need
+// not be parsed here; opening the module parses the sidecar anyway.
 static bool may_have_variants(fc_str_t json) {
   static const char kWord[] = "variants";
   return json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1);

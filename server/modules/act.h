@@ -95,8 +95,8 @@ struct fc_act_t {
 fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
                         fc_str_t name, fc_str_t by);
 // Begins the act. It first waits if the act in progress only follows files, if other acts
-// wait, or if it is a decision while another is being saved: a decision is saved together
-// with all decisions in force. After FC_OK the caller gets the act back when `ended` is
+// wait, or if it is a decision while another decision is being saved: a decision is saved
+// together with all in force. After FC_OK the caller gets the act back when `ended` is
 // set: at once, or in on_ended. After any other result the act was not begun:
 // FC_CODE_MODULE_NOT_FOUND, FC_CODE_VERSION_NOT_FOUND, FC_CODE_RELOAD_IN_PROGRESS,
 // FC_CODE_NOT_READY before the start is over, FC_CODE_SHUTTING_DOWN,
@@ -112,8 +112,8 @@ static inline bool fc_modules_is_acting(const fc_modules_t *modules) {
   return modules->acts || modules->waiting || modules->again;
 }
 
-// Begins RELOAD_ALL as soon as no other act is in progress. If several wait for that,
-// only one is begun. `by` says who asks; it must be static.
+// Begins RELOAD_ALL as soon as no other act is in progress. Several requests for it that
+// wait are one act. `by` says who asks; it must be static.
 void fc_modules_reload(fc_modules_t *modules, const char *by);
 // Does the same because files may have changed: the act has `follows` set. Does nothing
 // if a reload waits already.

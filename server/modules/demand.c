@@ -130,9 +130,9 @@ static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   generation->module = NULL;
 }
 
-// Notes a description, and drops others: the oldest if there are more than
-// FC_LIMIT_DESCRIBED, and the oldest while the files of all newer ones and this one
-// exceed FC_LIMIT_DESCRIBED_BYTES. A description keeps its file in memory.
+// Notes a description. Then drops old ones, until at most FC_LIMIT_DESCRIBED are left and
+// their files together have at most FC_LIMIT_DESCRIBED_BYTES, or only the new one is
+// left. A description keeps its file in memory.
 static void keep_description(fc_modules_t *modules,
                              const fc_generation_t *generation) {
   const uint32_t next = modules->described_next++;

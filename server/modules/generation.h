@@ -82,8 +82,8 @@ typedef struct fc_generation_fallback_t {
   // A rollback brought its module back: the file at its path is a refused one.
   bool fileless;
   uint64_t since_ns;  // when this generation's file began to serve
-  // If the generation is to go back: the number of its crashes, and of the calls in which
-  // they occurred; 0: it is not.
+  // If the generation is going to roll back: the number of its crashes, and the number of
+  // calls in which they occurred. 0: it is not going to.
   uint64_t crashes;
   uint64_t crash_calls;
 } fc_generation_fallback_t;

@@ -98,8 +98,8 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
   return FC_OK;
 }
 
-// A module with test calls, or with rows, is first tried in a process, which needs the
-// hash.
+// Reads the proof of a module. Hashes a module with test calls, or with rows: it is first
+// tried in a process, which needs the hash.
 static fc_status_t read_proof(const fc_loader_options_t *options,
                               fc_load_t *load, fc_module_t *module) {
   FC_TRY(fc_proof_read(module, load->self_test, options->allocator,

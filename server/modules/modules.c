@@ -247,7 +247,8 @@ fc_hosting_t fc_modules_hosting(const fc_modules_t *modules,
                         .parameters = policy->parameters};
 }
 
-// Depends on how the file was opened, because the policy may have changed since.
+// Does the module run in processes? load->isolation says how the file was opened; the
+// policy may have changed since.
 static bool runs_in_process(const fc_load_t *load) {
   const fc_module_info_t *info = fc_module_get_info(load->module);
   return info->described ||

@@ -34,7 +34,7 @@ struct fc_trial_t {
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
   fc_text_t text;
-  bool failed;  // the last call has no answer but `error`
+  bool failed;  // the last call failed with `error`
   fc_error_t error;
 };
 

@@ -63,7 +63,7 @@ static bool read_map(fc_str_t map, size_t *out_loop_count,
   *out_loop_count = fc_lex_count(fc_lex_unwrap(fc_lex_part(map, open, close)));
   if (*out_loop_count > FC_LOOPS_MAX) return false;
   const fc_str_t rest = fc_lex_part(map, close, map.size);
-  if (!fc_str_starts(rest, FC_STR(" -> ("))) return false;  // symbols, too
+  if (!fc_str_starts(rest, FC_STR(" -> ("))) return false;  // it has symbols
   fc_str_t list =
       fc_lex_unwrap(fc_lex_part(rest, 4, fc_lex_balanced(rest, 4, false)));
   fc_str_t expression;
@@ -82,7 +82,7 @@ static bool read_map(fc_str_t map, size_t *out_loop_count,
 static bool permutes(fc_str_t map) {
   const size_t close = fc_lex_balanced(map, 0, false);
   const fc_str_t rest = fc_lex_part(map, close, map.size);
-  if (!fc_str_starts(rest, FC_STR(" -> ("))) return false;  // symbols, too
+  if (!fc_str_starts(rest, FC_STR(" -> ("))) return false;  // it has symbols
   fc_str_t loops = fc_lex_unwrap(fc_lex_part(map, 0, close)), loop;
   const fc_str_t results =
       fc_lex_unwrap(fc_lex_part(rest, 4, fc_lex_balanced(rest, 4, false)));

@@ -237,7 +237,7 @@ typedef struct frame_t {
   int operand;  // the operand of $i and $f
 } frame_t;
 
-// Writes what a placeholder stands for that is not a text (text_of).
+// Writes what a placeholder stands for, unless that is a text (text_of).
 static fc_status_t put_word(fc_text_t *out, char word, const words_t *words,
                             const frame_t *frame, fc_error_t *err) {
   const fc_str_t *types = words->kernel->types;

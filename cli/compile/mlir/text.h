@@ -167,7 +167,7 @@ fc_status_t fc_mlir_contract(fc_arena_t *arena, fc_str_t text,
                              size_t *out_count, fc_error_t *err);
 
 // ---------------------------------------------------------------------------
-// Sources as people and frameworks write them. They need not be valid.
+// Source text, before mlir-opt has parsed it. It need not be valid.
 
 // What the source says about an argument; the generic form drops it. Both members are
 // empty if the source says nothing about the argument, or does not have the function.
