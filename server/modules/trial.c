@@ -207,8 +207,8 @@ static void settle(fc_trial_t *trial, fc_str_t verdict) {
   trial->next++;
 }
 
-// Tries the next function that has rows, while there is time. After the last one, the
-// test begins. False: there is no test.
+// Tries the next function that has rows, while there is time. After the last function,
+// the test begins. False: there is no test.
 static bool go_on_proof(fc_trial_t *trial) {
   const fc_module_t *module = trial->generation->module;
   while (trial->next < fc_module_function_count(module)) {

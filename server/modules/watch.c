@@ -208,8 +208,8 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
     while (watch->writing) forget(watch, &watch->writing);
     return true;
   }
-  // A watch has ended: its directory is gone, or fc_folders_replace has ended it, which
-  // does not know the watches of fc_watch_arm. If it was one of the latter, it must begin
+  // A watch has ended: its directory is gone, or fc_folders_replace has ended the watch,
+  // without knowing whether fc_watch_arm uses it, too. A watch of fc_watch_arm must begin
   // again: returning true causes that.
   if (event->mask & IN_IGNORED) return is_own(watch, event->wd);
   if (!matters(watch, event->wd, name)) return false;

@@ -131,8 +131,7 @@ uint64_t fc_pool_audience(const fc_pool_t *pool, uint32_t module);
 // Runs the call at once on the loop, if the lane accepts the call (lane.c) and its host
 // can run it there. True: job->outcome is set, and the caller must call fc_pool_finish.
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job);
-// Puts the job into its module's queue, behind the other calls of its caller and
-// priority.
+// Puts the job into its module's queue, after the other calls of its caller and priority.
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job);
 // Hands waiting calls to free workers, in one batch. Called in each turn of the loop.
 void fc_pool_flush(fc_pool_t *pool);

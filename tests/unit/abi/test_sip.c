@@ -265,7 +265,6 @@ static void raw_values_beyond_all_nodes_are_refused(void **state) {
 
 // The published signature of mobilebert: names refer to the raw order, and the types of
 // leaves come from `f`.
-// from `f`.
 static void mobilebert_binds_names_to_raw_order(void **state) {
   (void)state;
   fc_error_t err;

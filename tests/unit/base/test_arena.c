@@ -101,7 +101,7 @@ static void only_the_newest_is_trimmed(void **state) {
   char *first = fc_arena_alloc(&arena, 60, 1);
   fc_arena_trim(&arena, first, 60, 20);
   char *second = fc_arena_alloc(&arena, 80, 1);
-  assert_in_range(second - first, 20, 40);  // behind the rest of `first`
+  assert_in_range(second - first, 20, 40);  // after the rest of `first`
   fc_arena_trim(&arena, first, 20, 0);      // not the newest
   assert_null(fc_arena_alloc(&arena, 1, 1));
   fc_arena_trim(&arena, NULL, 0, 0);

@@ -55,7 +55,7 @@ static void rows_are_a_tree(void **state) {
     const char *name;
     const char *events;
     uint32_t rows;
-    uint64_t counts[4];  // of the rows behind the first
+    uint64_t counts[4];  // of the rows after the first
     uint32_t parents[4];
   } rows[] = {
       {"nothing", "", 1, {0}, {0}},

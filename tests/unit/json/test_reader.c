@@ -353,11 +353,11 @@ static void skipping_ends_behind_the_value(void **state) {
 typedef struct element_row_t {
   const char *name;
   fc_dtype_t dtype;
-  const char *text;  // behind its [
+  const char *text;  // of an array, after its [
   size_t capacity;
   size_t count;
   fc_json_token_t stop;
-  const char *values;  // printed again
+  const char *values;  // the elements that were read, printed
 } element_row_t;
 
 static const element_row_t element_rows[] = {

@@ -254,7 +254,7 @@ typedef struct layout_said_t {
 static const struct {
   const char *name;
   layout_said_t declared, result;
-  const char *message;  // NULL: it is taken
+  const char *message;  // NULL: the result is accepted
 } agreements[] = {
     {"as declared", {4, {2, 3}, {3, 1}}, {4, {2, 3}, {3, 1}}, NULL},
     {"any", {DYNAMIC, {-1, -1}, {DYNAMIC, DYNAMIC}}, {7, {1, 2}, {9, 2}}, NULL},

@@ -77,9 +77,9 @@ static void bodies_are_annotated(void **state) {
 typedef struct argument_row_t {
   const char *name;
   const char
-      *attrs;  // of the arguments, with what stands around them; or empty
+      *attrs;  // the printed property with the arguments' attributes; or empty
   const char *types;
-  const char *after;  // `attrs` then
+  const char *after;  // `attrs` after the change
 } argument_row_t;
 
 #define KEPT "bufferization.writable = false"

@@ -10,7 +10,7 @@ typedef struct batch_row_t {
   const char *name;
   const char *source;
   const char *sizes;
-  const char *batched;  // NULL: as it was
+  const char *batched;  // NULL: the source is unchanged
 } batch_row_t;
 
 #define IN(n) "tensor<" n "xf32>"
