@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds out how aligned the code expects memory to be.
+// Finds out which alignment of memory the code expects.
 #ifndef FARCALL_CLI_COMPILE_ALIGNMENT_H_
 #define FARCALL_CLI_COMPILE_ALIGNMENT_H_
 

@@ -343,7 +343,6 @@ static fc_status_t write_raw(fc_encoder_t *encoder, fc_dtype_t dtype,
 }
 
 // ---------------------------------------------------------------------------
-// Tensors, scalars and bytes
 
 static fc_status_t write_packed(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {

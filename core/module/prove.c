@@ -26,7 +26,7 @@ typedef enum beside_t {
 } beside_t;
 static const char *const kBeside[] = {"other rows", "zeros", "NaN",
                                       "large numbers"};
-#define KINDS (ROWS + BESIDE_COUNT - 1)  // the random rows, and the unusual ones
+#define KINDS (ROWS + BESIDE_COUNT - 1)  // random rows, and the unusual ones
 
 // An argument that has rows.
 typedef struct input_t {

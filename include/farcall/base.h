@@ -205,7 +205,7 @@ fc_status_t fc_fail_memory(fc_error_t *err);
 // These functions add details to an error that fc_fail just wrote. `err` may be NULL.
 void fc_error_expected(fc_error_t *err, const char *format, ...)
     FC_PRINTF(2, 3);
-// Escapes and cuts: client text may be passed as it came.
+// Escapes and cuts `client_text`, so a client's text may be passed as it came.
 void fc_error_got(fc_error_t *err, fc_str_t client_text);
 
 // Writes `text` into `out`, NUL-terminated, at most `capacity` bytes with the

@@ -18,7 +18,8 @@
 
 #include "module/native/so_file.h"
 
-// Libraries given by path, or lying in a folder that an object names.
+// The most libraries that are given by path or lie in a folder that an object names, and
+// the most such folders.
 #define LIBRARIES_MAX 64
 #define FOLDERS_MAX 32
 

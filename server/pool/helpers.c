@@ -16,7 +16,7 @@
 #include "pool/spin.h"
 
 #define LOOK_NS \
-  100000u         // longer than the time between two grids of most calls
+  100000u         // longer than the time that passes between most calls' grids
 #define LOOKS 64  // between two looks at the clock
 
 // A helper polls this many times longer than a worker, because a grid that is not split

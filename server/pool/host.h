@@ -86,7 +86,8 @@ typedef struct fc_host_facts_t {
   uint64_t restarts;  // processes that serve in the place of one that had ended
   uint64_t quarantines;
   uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
-  // When a worker is started, if none is left; 0: one is left, or none waits for a time.
+  // If no worker is left: when the next one is started. 0: a worker is left, or no time
+  // is set.
   uint64_t restart_ns;
   // Workers that have spent a second or longer in a call that nobody waits for; lost
   // threads count, too.

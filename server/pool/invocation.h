@@ -13,7 +13,7 @@ enum {
   FC_CALL_PREPARE = 1 << 1,   // runs fc_worker_prepare and no function
   FC_CALL_OWN = 1 << 2,       // made by a trial (modules/trial.h)
   FC_CALL_PROFILE = 1 << 3,   // the answer says where the time went
-  FC_CALL_TRACED = 1 << 4,    // spans of the call's dispatches follow the answer
+  FC_CALL_TRACED = 1 << 4,    // spans of the dispatches follow the answer
   FC_CALL_LATER = 1 << 5,     // a later turn (turn.h): the body is the carry
   FC_CALL_TIMED = 1 << 6,     // the last part has the times of the stages
   FC_CALL_SESSION = 1 << 7,   // it has the desk of a session (claim.h)

@@ -9,7 +9,7 @@
 #include "pool/pool.h"
 
 typedef struct fc_module_queue_t {
-  fc_job_t *first;  // waiting calls: those put back, then the others as they arrived
+  fc_job_t *first;  // waiting calls: those put back, then others as they came
   fc_job_t *last;
   // The call whose deadline is checked next. A waiter that is told about one call may
   // drop any other, so a call that leaves the queue is skipped.

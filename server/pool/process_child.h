@@ -292,8 +292,8 @@ uint64_t fc_child_taken(const fc_child_t *child);
 
 // process_claim.c
 
-// Is it impossible to send the process the slab of the call, which it does not have? Then
-// it gets no more calls, and is ended. `claim` NULL: no slab is needed.
+// Does the process lack the slab of the call, and can the slab not be sent to it? Then
+// the process gets no more calls, and is ended. `claim` NULL: no slab is needed.
 bool fc_child_is_shut(fc_child_t *child, const fc_claim_t *claim);
 // Before a call of a session is given: sends the process the slab, if it does not have
 // it. FULL: not now, or never if the process is unreachable. REFUSED:

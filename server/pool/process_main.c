@@ -172,7 +172,7 @@ static void report(self_t *self, fc_status_t status, const fc_error_t *err) {
   wake_loop();
 }
 
-// Has the answer bytes in the file that was lent for it?
+// Does a part of the answer lie in the file that was lent for it?
 static bool is_in_tray(const self_t *self, const fc_outcome_t *outcome) {
   return outcome->status == FC_OK && outcome->piece_count > 1 &&
          outcome->pieces[1].block == FC_RING_ANSWER_FILE(self->inbox.tray);

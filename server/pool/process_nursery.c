@@ -11,7 +11,7 @@
 #include "pool/process_hosts.h"
 #include "pool/shared.h"
 
-#define PART (16u << 20)  // bytes of a ring or a file that are given back at a time
+#define PART (16u << 20)  // bytes given back at a time, of a ring or a file
 #define GROWN \
   (4u << 20)  // bytes shared on the machine after which all are weighed
 #define WEIGH_NS (FC_LIMIT_WEIGH_MS * 1000000u)

@@ -14,8 +14,8 @@ _Static_assert(FC_STACK_MAX == FC_BATCH_CALLS, "a batch may be one stack");
 typedef enum seat_state_t {
   SEAT_WAITS,
   SEAT_DECODED,
-  SEAT_LATER,  // made after the others: beside them it lacks memory or time
-  SEAT_DONE,  // the slot has its outcome, and may be the loop's
+  SEAT_LATER,  // after the others: beside them it lacks memory or time
+  SEAT_DONE,   // the slot has its outcome, and may be the loop's
 } seat_state_t;
 
 typedef struct seat_t {

@@ -12,7 +12,8 @@
 #include "config/limits.h"
 
 #define PLACES_AT_FIRST 16
-#define OWNERS_SHARE 8  // one owner may have an eighth of the sessions and their memory
+// One owner may have an eighth of the sessions and of their memory.
+#define OWNERS_SHARE 8
 
 static const struct {
   const char *text;

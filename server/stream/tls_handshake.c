@@ -15,7 +15,7 @@
 
 #define RECORD_HANDSHAKE 0x16  // the first byte of a client that speaks TLS
 #define RECORD_HEAD 5u         // bytes; the last two are the length of the rest
-// The most bytes of the rest, in a client's first message.
+// The most bytes after the head of a client's first record.
 #define RECORD_MAX (16u << 10)
 
 // ---------------------------------------------------------------------------

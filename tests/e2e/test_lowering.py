@@ -285,8 +285,8 @@ def test_without_memory_for_tiles_there_are_none(farcall, tmp_path):
 
 FUNCTIONS = {"exp": np.exp, "expm1": np.expm1, "log": np.log, "log2": np.log2,
              "log1p": np.log1p, "tanh": np.tanh, "erf": np.vectorize(math.erf)}
-# Polynomials would be less accurate than this for these functions, so there are none in
-# their module.
+# Polynomials are not accurate enough for these functions, so there are none in the module
+# that uses them.
 EXACT = {"sin": np.sin, "cos": np.cos, "atan": np.arctan, "cbrt": np.cbrt, "exp": np.exp}
 
 

@@ -155,7 +155,7 @@ static void recursion_is_one_row(void **state) {
   end(&f);
 }
 
-// All functions of the profile are left after a failure, and the next call gets a
+// After a failure no function of the profile is still entered, and the next call gets a
 // profile of its own.
 static void a_call_that_fails_has_a_profile(void **state) {
   (void)state;
