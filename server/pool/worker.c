@@ -98,8 +98,7 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
   return fc_worker_instance(worker, generation, &instance, err);
 }
 
-// Returns the threads that may share the call; NULL: the call uses only its worker's
-// thread.
+// Returns the threads that may share the call; NULL: only the worker's thread runs it.
 static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   const uint32_t most = fc_region_find(worker->region, generation)->tiles;
   if (!worker->region->tiles || most == 1 || worker->budget_ns) return NULL;
