@@ -329,9 +329,8 @@ static fc_status_t put_operations(fc_str_t module,
   return fc_json_print(sink, err, "}");
 }
 
-// Writes the same path with ?iterate, whose bodies and answers differ. No query parameter
-// is declared: generated clients would then drop the query of the path. A body of many
-// documents is declared as text, because OpenAPI cannot describe it.
+// Writes the path with ?iterate. No query parameter is declared: generated clients would
+// drop the path's query. A body of many documents is text: OpenAPI cannot describe it.
 static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
                              fc_str_t prefix, fc_sink_t *sink,
                              fc_error_t *err) {
