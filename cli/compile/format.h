@@ -40,9 +40,10 @@ static inline bool fc_format_is(const fc_format_t *format, fc_format_id_t id) {
   return format->id == id;
 }
 
-// Returns the format of a source; FC_FORMAT_TENSOR for text of no other format. NULL: no
-// compiler accepts it; `out_reason` then says what it is and, if known, what to do
-// instead. `path` is used only for that text.
+// Returns the format of a source; FC_FORMAT_TENSOR for text of no other format. The bytes
+// decide; but unknown bytes or text are refused if `path` ends in ".onnx". NULL: no
+// compiler accepts the source; `out_reason` then says what it is and, if known, what to do
+// instead.
 const fc_format_t *fc_format_find(fc_str_t bytes, const char *path,
                                   char out_reason[FC_FILE_TEXT]);
 

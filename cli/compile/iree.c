@@ -450,7 +450,8 @@ fc_status_t fc_compile_try(fc_compile_t *compile) {
   return run_compiler(compile, argv);
 }
 
-// Adds functions for the sizes of --batch to a source without an importer.
+// Adds functions for the sizes of --batch to a source in MLIR. For other formats, the
+// script that imports them gets these sizes (run_importer).
 static fc_status_t batch_text(road_t *road) {
   fc_compile_t *compile = road->compile;
   const char *sizes = compile->sizes[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads byte strings, as JSON or raw. Elements may stand before the shape, so the nesting
-// is compared with the shape at the end.
+// Reads the byte strings of an input, as JSON or raw. "data" may stand before "shape", so
+// how deep it is nested is compared with "shape" only when both were read.
 #include "marshal/strings.h"
 
 #include "marshal/bytes.h"

@@ -293,7 +293,7 @@ void fc_signature_destroy(fc_signature_t *signature);
 // ---------------------------------------------------------------------------
 // Building
 
-// Grows the pools of one signature. The first failure sticks: later calls add
+// Builds one signature, part by part. The first failure sticks: later calls add
 // nothing and return FC_NODE_NONE, FC_DIM_DYNAMIC, NULL or an empty ref, and
 // fc_signature_build returns that failure. So a parser need not test every step.
 // fc_builder_reset and fc_builder_copy forget the failure.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads a module again that failed for an outside reason: there was not enough memory or
-// descriptors, no process could be made, or its process was killed. The file may be good,
-// so nobody must ask for a reload. A module that is loaded on request gets its next try
-// from a request; others get it after a time. Each wait is longer than the previous one
+// Tries again to load a module that failed for an outside reason: there was not enough
+// memory or descriptors, no process could be made, or its process was killed. The file may
+// be good, so no reload must be requested. A module that is loaded on request gets its
+// next try from a request; others get it after a time. Waits grow up to a limit
 // (fc_health_backoff_ns). Loop thread.
 #ifndef FARCALL_SERVER_MODULES_RETRY_H_
 #define FARCALL_SERVER_MODULES_RETRY_H_

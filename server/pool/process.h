@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker process as the server sees it. The nursery (control/nursery.h) makes it and
-// waits for it; the loop may kill it. Both use a descriptor (pidfd) and not the process
-// number, which may belong to another process later. The standard input is /dev/null;
+// waits for it; the loop may kill it. Both use a descriptor (pidfd), because the process
+// number may belong to another process later. The standard input is /dev/null;
 // output and error are a pipe to the server. The process has no other descriptors than
 // those below, and an empty environment. Its main function is in process_main.h.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_

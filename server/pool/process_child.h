@@ -300,7 +300,8 @@ bool fc_child_is_shut(fc_child_t *child, const fc_claim_t *claim);
 // FC_CODE_OUT_OF_MEMORY.
 fc_offer_t fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
                               fc_error_t *err) FC_MUST_CHECK;
-// Lays the desk of a given call, and sets child->claimed.
+// Fills in the desk of a session's call, in the ring, before the process gets the call.
+// child->claimed becomes the call if it has the operator's deadline.
 void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index);
 // Takes the desk of the oldest call, which is DONE. False: the worker lied, as the
 // outcome's error says, and the session is lost.

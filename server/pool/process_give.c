@@ -40,8 +40,8 @@ static fc_child_t *find_room(fc_process_host_t *host, const fc_claim_t *claim,
   return best;
 }
 
-// The process that keeps references of the session, however many calls it has; NULL while
-// it has no room.
+// The process that keeps the session's references, even if others have fewer calls. NULL:
+// it can take no call now.
 static fc_child_t *find_home(const fc_claim_t *claim) {
   fc_child_t *child = fc_child_of_home(claim);
   if (child->count + child->left >= FC_RING_SLOTS || !is_free(child) ||

@@ -258,9 +258,10 @@ static void begin_whole(const run_t *run, const group_t *group,
   swap(worker, &whole);
 }
 
-// Computes one call of the group alone, with the smallest function only, as a stack of
-// one. So its arguments are copied: the function may write to arguments, and the group
-// still needs them. *out_alone becomes the results.
+// Computes call `i` of the group alone, so that its results can be compared with those of
+// the group. Uses only the function for the fewest rows. fc_frame_invoke_stack copies the
+// arguments: the function may write to them, and the group still needs them. *out_alone
+// becomes the results.
 static fc_status_t compute_alone(const run_t *run, const group_t *group,
                                  uint32_t i, const fc_stack_call_t *call,
                                  const fc_value_t **out_alone,

@@ -2,8 +2,8 @@
 //
 // soak DIRECTORY DOCUMENTS COUNT THREADS
 //
-// Loads every module of DIRECTORY and makes COUNT calls. It repeats those of the file
-// DOCUMENTS, which has one call in each line:
+// Loads every .so module of DIRECTORY and makes COUNT calls in all, by THREADS threads. They
+// repeat the calls of the file DOCUMENTS, which has one in each line:
 //   MODULE/FUNCTION <tab> same|any <tab> call document
 // `same`: the answer, even if it is an error, must equal the first one. Prints what the
 // modules allocated. Fails if a block is left or an answer differs.

@@ -347,7 +347,7 @@ def test_bad_bodies_are_refused(serve):
     second = good.rindex(b"PK\x01\x02") + 42  # its place; now that of the first
     refused(server, good[:second] + bytes(4) + good[second + 4:], 400, "binary_framing",
             "share bytes", **npz)
-    # Each array is smaller than --max-body, and compresses no better than data may.
+    # Each array is smaller than --max-body, both together are larger.
     half = numpy.tile(RANDOM.standard_normal(64).astype("<f4"), 20000)
     file = io.BytesIO()
     numpy.savez_compressed(file, half, half)

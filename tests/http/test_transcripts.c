@@ -389,7 +389,7 @@ static void also_when_calls_run_on_the_loop(void **state) {
   run_all("--lane=always", false);
 }
 
-// Codes that no transcript answers: the test that does, or the reason why none can yet.
+// Codes that no transcript answers: the test that does, or the reason why none can.
 static const struct {
   fc_code_t code;
   const char *reason;

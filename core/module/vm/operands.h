@@ -64,7 +64,8 @@ enum {
     END = AT_##name##_6      \
   }
 
-// The place of operand N. Does not compile unless `condition`, about its letter, is true.
+// The place of operand N. Compiles only if `condition`, a test of its letter, is true and
+// the place is known (NO_PLACE).
 #define PLACE(n, condition) \
   (ip + at##n + 0 * sizeof(char[(condition) && at##n < NO_PLACE ? 1 : -1]))
 
