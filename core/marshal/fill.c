@@ -2,7 +2,8 @@
 //
 // Reads elements of JSON text straight into their final memory. A tensor gets memory
 // for at most as many elements as the rest of the document can hold, whatever shape the
-// document states.
+// document states. Others that know the pair [re,im] of a complex number:
+// json/number_print.c, marshal/leaf.c, module/compare.c, cli/result.c, cli/sample.c.
 #include "marshal/fill.h"
 
 #include <inttypes.h>

@@ -57,7 +57,9 @@ typedef enum fc_store_refusal_t {
 typedef struct fc_store_row_t {
   char name[FC_STORE_NAME_MAX + 1];
   uint8_t name_size;
-  uint8_t kind;  // fc_value_kind_t: SCALAR, TENSOR, BYTES, LIST or OPAQUE
+  // fc_value_kind_t: SCALAR, TENSOR, BYTES, LIST or OPAQUE. server/state asks only for
+  // OPAQUE, which has no bytes.
+  uint8_t kind;
   uint8_t
       dtype;  // NONE for BYTES, for LIST, whose bytes are its parts, and for OPAQUE
   uint8_t rank;  // of a TENSOR

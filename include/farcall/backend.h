@@ -7,7 +7,8 @@
 // To add a kind, make its folder beside core/module/native, add a row to
 // core/module/backends.c, add the first bytes of its files to core/module/kinds.def
 // (before the FOREIGN rows), and say in scripts/check-layers who may include it. If it
-// makes memory executable at run time, the jail must allow that (server/jail).
+// makes memory executable at run time, the jail must allow that (server/jail). Texts that
+// name all kinds, and what the command line does by a file's name, contain "vmfb".
 #ifndef FARCALL_BACKEND_H_
 #define FARCALL_BACKEND_H_
 

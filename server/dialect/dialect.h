@@ -8,8 +8,10 @@
 // A new dialect needs its own file, a row in dialect.def and rows in route.def. A path
 // names a function by {module} and {function}, or by a {model}; code for any other way
 // belongs in place.c. The readers and writers of its bodies belong in core/marshal,
-// because a worker has no server. tests/e2e/test_faces.py and tests/torture list all
-// dialects.
+// because a worker has no server. What a worker calls is fc_dialect_worker_t
+// (pool/region.h). tests/e2e/test_faces.py and tests/torture list all dialects;
+// tests/http/test_dialect.c has the smallest. Files that only write documents are compiled
+// for size (server/CMakeLists.txt).
 #ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
 #define FARCALL_SERVER_DIALECT_DIALECT_H_
 

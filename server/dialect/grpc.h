@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gRPC: the Open Inference Protocol's service, and the services that every gRPC server
-// has (docs/grpc.md). route.def lists their methods. A body here is one message,
-// without the bytes in front of it (exchange/message.h).
+// has (docs/grpc.md). route.def lists their methods, proto/ describes their messages for
+// reflection (scripts/make-descriptors), and our clients are cli/grpc and
+// python/farcall/_grpc.py. A body here is one message, without the bytes in front of it
+// (exchange/message.h).
 #ifndef FARCALL_SERVER_DIALECT_GRPC_H_
 #define FARCALL_SERVER_DIALECT_GRPC_H_
 

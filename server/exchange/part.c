@@ -152,7 +152,7 @@ static fc_status_t put_timing(const uint64_t *spent_ns, fc_sink_t *sink) {
 // the object stays unchanged.
 static void add_timing(fc_exchange_t *x, uint64_t size) {
   const fc_str_t after = fc_part_rows[x->job.call.parts].after;
-  char end[8];
+  char end[FC_PART_AFTER_MAX + 1];
   fc_block_sink_t out;
   if (size <= after.size || x->out.count == FC_PIECES_MAX) return;
   if (!fc_exchange_open_answer(x, &out)) return;

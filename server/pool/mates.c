@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides which calls are computed in a batch (host.h). Loop thread.
+// Decides which calls are computed in a batch (host.h): fc_cost_gains says whether that
+// pays, and the host whether it has room (may_join, join). Loop thread.
 #include "marshal/batch.h"
 #include "pool/module_queue.h"
 

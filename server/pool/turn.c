@@ -7,6 +7,12 @@
 #include "config/limits.h"
 #include "pool/worker.h"
 
+#define FC_PART_FORM(name, offer, type, subtype, before, last, after, error) \
+  _Static_assert(sizeof(after) - 1 <= FC_PART_AFTER_MAX,                     \
+                 "part.c: add_timing has room");
+#include "pool/part_form.def"
+#undef FC_PART_FORM
+
 const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT] = {
 #define FC_PART_FORM(name, offer, type, subtype, before, last, after, error) \
   [FC_PART_FORM_##name] = {                                                  \

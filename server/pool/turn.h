@@ -25,6 +25,9 @@ typedef enum fc_part_form_t {
   FC_PART_FORM_FIRST = FC_PART_FORM_NONE + 1
 } fc_part_form_t;
 
+// The most bytes after a part.
+#define FC_PART_AFTER_MAX 7
+
 typedef enum fc_part_offer_t {
   FC_PART_APART,
   FC_PART_OFFERED,

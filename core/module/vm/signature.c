@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tries the sources of a signature in order of trust. Checks each against the
-// calling convention and, if the bytecode asserts it, the element type. Called
-// when a module is opened.
+// calling convention and, if the bytecode asserts it, the element type. Then reads the
+// attributes that give no types (finish). Called when a module is opened.
 #include "module/vm/signature.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of the `hal` module and its state in a context.
+// The table of the `hal` module and its state in a context. create_state makes the only
+// device and its allocator (objects.h).
 #include "module/vm/hal/hal.h"
 
 #include "module/vm/context.h"
