@@ -125,15 +125,16 @@ static fc_references_t *references_of(const fc_thread_host_t *self) {
                               self->base.generation);
 }
 
-// Has a thread free the references that have gone; later if no slot is free.
+// Has a thread free the references that have gone. If no slot is free, `notify` tries it
+// again.
 static void free_references(fc_thread_host_t *self) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(&self->base);
   const fc_invocation_t call = {.generation = self->base.generation,
                                 .flags = FC_CALL_FREE,
                                 .body = {.block = FC_BLOCK_NONE}};
   if (self->frees) return;
-  self->frees_later = !all->free_count;
-  if (self->frees_later) return;
+  all->frees_wait |= !all->free_count;
+  if (!all->free_count) return;
   const uint32_t index = all->free_slots[--all->free_count];
   (void)begin_slot(all, index, &call);
   all->held[index] = (fc_thread_held_t){.host = self};
@@ -146,6 +147,14 @@ static void free_references(fc_thread_host_t *self) {
 static void drop_reference(fc_home_t *home, uint64_t number) {
   fc_thread_host_t *self = of_home(home);
   if (fc_references_drop(references_of(self), number)) free_references(self);
+}
+
+static void free_what_waits(fc_thread_hosts_t *all) {
+  all->frees_wait = false;
+  for (fc_host_t *host = all->base.first; host; host = host->next) {
+    fc_thread_host_t *self = (fc_thread_host_t *)host;
+    if (fc_references_gone(references_of(self))) free_references(self);
+  }
 }
 
 static uint32_t count_references(const fc_home_t *home) {
@@ -269,6 +278,7 @@ void fc_thread_hosts_leave(fc_thread_hosts_t *all, uint32_t index) {
 static void notify(fc_hosts_t *hosts) {
   fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
   all->slow_waits = all->batch_waits = false;
+  if (FC_UNLIKELY(all->frees_wait)) free_what_waits(all);
   if (!all->count) return;
   fc_ready_submit(&all->region.ready, all->region.slots, all->first, all->last,
                   all->count);
@@ -380,7 +390,6 @@ static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
                           fc_outcome_worker_ns(&slot->outcome));
   }
   if (!job) free_slot(all, index);
-  if (FC_UNLIKELY(self->frees_later)) free_references(self);
   if (job == &self->loading) finish_loading(self, &slot->outcome);
   else if (job) fc_pool_deliver(&self->base, job, &slot->outcome);
 }

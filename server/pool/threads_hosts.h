@@ -31,6 +31,7 @@ typedef struct fc_thread_hosts_t {
   // with FC_AHEAD_NONE.
   bool slow_waits;
   bool batch_waits;
+  bool frees_wait;  // no slot was free to free references that have gone
 } fc_thread_hosts_t;
 
 typedef struct fc_thread_host_t {
@@ -46,7 +47,6 @@ typedef struct fc_thread_host_t {
   fc_job_t loading;  // makes the first instance
   fc_home_t home;    // of the references of its sessions
   bool frees;        // a thread frees those that have gone
-  bool frees_later;  // no slot was free for that
 } fc_thread_host_t;
 
 // A call in a slot.

@@ -31,6 +31,7 @@
 #include "pool/process_hosts.h"
 #include "pool/process_main.h"
 #include "pool/shared.h"
+#include "pool/threads_hosts.h"
 #include "pool/turn.h"
 #include "pool/worker.h"
 #include "state/session.h"
@@ -2596,6 +2597,37 @@ static void sessions_hold_what_their_calls_made(void **state) {
   }
 }
 
+static void count_object(void *object, int change) {
+  atomic_fetch_add((_Atomic int *)object, change);
+}
+
+// While one has gone, calls of other modules have all slots. Its module has no call any
+// more.
+static void a_reference_that_has_gone_is_freed_when_there_is_a_slot(
+    void **state) {
+  (void)state;
+  static house_t house;
+  _Atomic int object = 0;
+  const fc_opaque_t opaque = {FC_STR("!vm.list"), &object, count_object};
+  fc_error_t error;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  fc_thread_host_t *host = (fc_thread_host_t *)house.pool.queues[SCALARS]->host;
+  fc_thread_hosts_t *all = fc_thread_hosts_of(&host->base);
+  fc_references_t *references = fc_region_references(&all->region, SCALARS);
+  assert_int_equal(fc_references_add(references, 1, &opaque, &error), FC_OK);
+  const uint32_t slots = all->free_count;
+  all->free_count = 0;
+  host->home.class_->drop(&host->home, 1);
+  turn(&house);
+  assert_int_equal(atomic_load(&object), 1);
+  all->free_count = slots;
+  // The thread makes this call after what it was given before.
+  (void)call(&house, OWNER, 0, FC_STR("[]"), 0);
+  assert_int_equal(fc_references_count(references), 0);
+  assert_int_equal(atomic_load(&object), 0);
+  leave(&house);
+}
+
 int main(int argc, char **argv) {
   late = fc_backend_vm;
   late.instance_create = make_late;
@@ -2620,6 +2652,7 @@ int main(int argc, char **argv) {
       FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(a_process_that_takes_no_slab_makes_room),
       FC_TEST(a_lost_thread_writes_to_nobody_else),
+      FC_TEST(a_reference_that_has_gone_is_freed_when_there_is_a_slot),
       FC_TEST(every_function_answers_the_same),
       FC_TEST(each_call_of_a_batch_ends_by_itself),
       FC_TEST(a_batch_goes_on_while_its_calls_come_back),
