@@ -52,8 +52,8 @@ static int wait_for(const fc_tryout_t *tryout, int file) {
   return poll(&watched, 1, (int)((tryout->end_ns - now_ns) / 1000000) + 1);
 }
 
-// Processes that the module has started may keep the pipe open, so its end alone is not
-// enough.
+// The end of the pipe alone would not do: processes that the module has started may keep
+// the pipe open.
 static ssize_t read_in_time(const fc_tryout_t *tryout, void *out, size_t size) {
   const int ready = wait_for(tryout, tryout->pipe);
   return ready > 0 ? read(tryout->pipe, out, size) : ready;
@@ -80,7 +80,7 @@ bool fc_tryout_hear(const fc_tryout_t *tryout, void *out, size_t size) {
 void fc_tryout_end(const fc_tryout_t *tryout) {
   close(tryout->pipe);
   await_end(tryout);
-  (void)kill(tryout->pid, SIGKILL);  // its module may have stopped the signals
+  (void)kill(tryout->pid, SIGKILL);  // the module may have blocked the signals
   while (waitpid(tryout->pid, NULL, 0) < 0 && errno == EINTR) {
   }
 }

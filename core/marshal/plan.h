@@ -76,8 +76,8 @@ static inline fc_value_t fc_plan_zeros(const fc_plan_state_t *state) {
 
 // What threads that share a plan change; all else of it is const to them.
 typedef struct fc_plan_live_t {
-  _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
-  _Atomic(uint32_t) compared;          // calls, relaxed; see written.c
+  _Atomic(struct fc_model_t *) model;  // NULL until it is first needed
+  _Atomic(uint32_t) compared;  // number of compared calls, relaxed (written.c)
 } fc_plan_live_t;
 
 struct fc_plan_t {
@@ -106,8 +106,7 @@ struct fc_plan_t {
   const fc_plan_state_t *states;
   uint32_t state_count;
   fc_plan_live_t *live;
-  bool
-      lends;  // a function with this plan gets memory that it is to leave alone
+  bool lends;  // the function gets some memory that it must not write to
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
   // signature's own function runs all calls. Borrowed; set right after
   // fc_plan_create.

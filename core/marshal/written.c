@@ -111,9 +111,9 @@ static fc_status_t fail(fc_frame_t *frame, const fc_plan_param_t *input,
   return status;
 }
 
-// Calls of a function are counted until enough of them were compared. After that, each
-// frame uses random numbers of its own, so that no memory is written that other threads
-// read.
+// True when this call is to be compared. Calls of a function are counted until enough of
+// them were compared. After that, each frame uses random numbers of its own, so that no
+// memory is written that other threads read.
 static bool is_due(fc_frame_t *frame) {
   const uint32_t compared =
       atomic_load_explicit(&frame->plan->live->compared, memory_order_relaxed);

@@ -115,7 +115,8 @@ typedef struct number_t {
   bool is_whole;
 } number_t;
 
-// False when `value` is a text that does not stand for a float of the type.
+// Reads a value as a number of a float type. False when the value is a text that does not
+// stand for a float of the type.
 static bool read_float(yyjson_val *value, fc_dtype_t dtype, number_t *out) {
   const fc_float_format_t *format = &fc_float_formats[dtype];
   const size_t size = yyjson_get_len(value);

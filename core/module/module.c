@@ -62,9 +62,9 @@ struct fc_module_t {
   char sidecar_sums[2][65];
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
-  char settled[FC_DIGEST_SIZE];     // of the functions as they are now
-  char (*digests)[FC_DIGEST_SIZE];  // of functions
-  own_t *own;                       // by function
+  char settled[FC_DIGEST_SIZE];     // like `digest`, but with the verdicts
+  char (*digests)[FC_DIGEST_SIZE];  // one for each function
+  own_t *own;                       // one for each function
   char path_bytes[];
 };
 

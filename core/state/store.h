@@ -60,9 +60,8 @@ typedef struct fc_store_row_t {
   // fc_value_kind_t: SCALAR, TENSOR, BYTES, LIST or OPAQUE. server/state asks only for
   // OPAQUE, which has no bytes.
   uint8_t kind;
-  uint8_t
-      dtype;  // NONE for BYTES, for LIST, whose bytes are its parts, and for OPAQUE
-  uint8_t rank;  // of a TENSOR
+  uint8_t dtype;  // of a SCALAR or TENSOR; NONE for others
+  uint8_t rank;   // of a TENSOR
   uint8_t flags;
   uint8_t change;
   uint8_t reserved[2];
@@ -71,11 +70,10 @@ typedef struct fc_store_row_t {
     char type[FC_STORE_TYPE_MAX + 1];  // of an OPAQUE, which has no bytes
   };
   union {
-    uint64_t offset;  // of its first byte in the slab; 0 if it has none
-    uint64_t
-        reference;  // of an OPAQUE: its number (references.h); 0: it is null
+    uint64_t offset;     // of its first byte in the slab; 0 if it has none
+    uint64_t reference;  // number of an OPAQUE (references.h); 0: it is null
   };
-  uint64_t size;  // in bytes
+  uint64_t size;  // in bytes; of a LIST, of its parts
 } fc_store_row_t;
 
 typedef struct fc_store_desk_t {
@@ -122,7 +120,9 @@ static inline fc_str_t fc_store_name(const fc_store_row_t *row) {
 }
 // Sets name and type of a row from a tensor, scalar or byte string, and its size; it has no
 // place yet. A list is described as the bytes of its parts are, and its row's kind is set
-// afterwards. An OPAQUE is described by its type alone. FC_CODE_UNSUPPORTED_TYPE when the value is none of these.
+// afterwards. An OPAQUE is described by its type alone. FC_CODE_UNSUPPORTED_TYPE when the
+// value is none of these, or when the type of an OPAQUE is empty, longer than
+// FC_STORE_TYPE_MAX or not printable.
 fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
                               fc_store_row_t *out_row, fc_error_t *err);
 // The type as the signature's JSON has it: {"kind":"tensor","dtype":"f32","shape":[2]}.

@@ -17,8 +17,8 @@ typedef struct fc_http2_t {
   fc_http2_counts_t counts;
   struct nghttp2_session_callbacks *callbacks;
   struct nghttp2_option *options;
-  struct fc_http2_room_t *room;
-  // Connections that have something to send, to be sent in this turn of the loop.
+  struct fc_http2_room_t *room;  // for answers and for frames of this turn
+  // Connections that must send something in this turn of the loop.
   fc_http2_connection_t *unsent;
 } fc_http2_t;
 

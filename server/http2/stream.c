@@ -50,8 +50,8 @@ static fc_status_t append(fc_http2_stream_t *s, fc_str_t bytes,
                             err);
 }
 
-// Opens the stream's window for a body that is wanted: a client need not wait for each
-// 64 KiB of it to be confirmed.
+// Opens the stream's window for a body that is needed, so that the client need not wait
+// for a confirmation of each 64 KiB. `length` 0: it is not known.
 void fc_http2_stream_open_window(const fc_http2_stream_t *s, uint64_t length) {
   uint64_t size = length ? length : FC_LIMIT_READ_BODY;
   if (size > 4 * FC_LIMIT_READ_BODY) size = 4 * FC_LIMIT_READ_BODY;
@@ -60,8 +60,8 @@ void fc_http2_stream_open_window(const fc_http2_stream_t *s, uint64_t length) {
       s->connection->session, NGHTTP2_FLAG_NONE, s->id, (int32_t)size);
 }
 
-// The window is opened by what was appended. That of a body of unknown length becomes
-// larger once a part of it is used: most bodies end before.
+// The client may send as many further bytes as were appended. If the body's length is not
+// known, the window becomes larger once a part of it is used: most bodies end before.
 static void take_body(fc_http2_stream_t *s, fc_str_t bytes) {
   static const uint64_t kPart = NGHTTP2_INITIAL_WINDOW_SIZE / 4;
   fc_error_t *error = &fc_http2_http1(s->connection)->error;

@@ -21,8 +21,8 @@ typedef struct fc_claim_t fc_claim_t;
 typedef enum fc_loss_t {
   FC_LOSS_CRASH,     // the worker's process crashed, or was ended from outside
   FC_LOSS_DEADLINE,  // the operator's
-  FC_LOSS_LIE,       // what the worker wrote cannot be
-  FC_LOSS_WORKER,  // not in a call: the worker that had its references has ended
+  FC_LOSS_LIE,       // no honest worker writes what this worker wrote
+  FC_LOSS_WORKER,    // not in a call: the worker that had references has ended
   FC_LOSS_COUNT
 } fc_loss_t;
 

@@ -14,9 +14,10 @@ struct fc_claim_t;
 typedef struct fc_home_t fc_home_t;
 
 typedef struct fc_home_class_t {
-  // The worker is to free a reference; it may not have it.
+  // Makes the worker free a reference. Perhaps the worker does not have it.
   void (*drop)(fc_home_t *home, uint64_t number);
-  // References that the worker has, those that are dropped and not freed yet included.
+  // Returns how many references the worker has, including those that are dropped and not
+  // freed yet.
   uint32_t (*count)(const fc_home_t *home);
 } fc_home_class_t;
 
@@ -26,7 +27,7 @@ struct fc_home_t {
   uint32_t refusal;          // fc_store_refusal_t: why it keeps none
   uint64_t next;             // the number that is granted next
   uint32_t kept;             // references of all claims
-  uint32_t granted;          // beside these, to calls that run
+  uint32_t granted;          // numbers that calls which run may still use
   struct fc_claim_t *first;  // of those that have references here
   // Claims whose next call waits for room here, in the order in which they came.
   struct fc_claim_t *waits_first;
@@ -60,23 +61,25 @@ void fc_home_end(fc_home_t *home);
 // The home is freed with the server: nothing is lost by that.
 void fc_home_leave(fc_home_t *home);
 
-// The call that holds the claim waits for room at its home; and the first claim that does,
-// which waits no longer. NULL: none does.
+// Adds a claim to those whose next call waits for room at their home.
 void fc_home_wait(struct fc_claim_t *claim);
+// Takes the claim that has waited longest out of them. NULL: none waits.
 struct fc_claim_t *fc_home_pop(fc_home_t *home);
 
-// A call that may keep `wanted` references gets a desk.
+// Grants numbers to the call that holds the claim, on its desk: `wanted`, or as many as
+// there is room for, or none if it may keep no references. fc_home_end_grant must follow.
 void fc_home_grant(fc_home_t *home, struct fc_claim_t *claim, uint32_t wanted,
                    fc_store_desk_t *desk);
-// Was the number granted to the call, and is it its first use? `seen` begins as 0.
+// True when the number was granted to the call and is used for the first time. `seen` is
+// initially 0, and is for this function alone.
 bool fc_home_is_granted(const struct fc_claim_t *claim, uint64_t number,
                         uint64_t *seen);
 // A value of the call's session has this number from now on.
 void fc_home_keep(struct fc_claim_t *claim, uint64_t number);
 // No value has it any more. 0, a null reference, is allowed.
 void fc_home_drop(struct fc_claim_t *claim, uint64_t number);
-// The call has left the worker, which has used numbers up to `used`, or none if that is 0:
-// drops those that did not come to stay. Does nothing if there is no grant.
+// Call it when the call has left the worker. Drops the granted numbers below `used` that no
+// value has; the worker has used none of the others. Does nothing if there is no grant.
 void fc_home_end_grant(struct fc_claim_t *claim, uint64_t used);
 
 #endif  // FARCALL_SERVER_POOL_HOME_H_

@@ -72,8 +72,9 @@ typedef enum fc_offer_t {
   FC_OFFER_FULL,     // there is no room for the call now
   FC_OFFER_TAKEN,    // the host has the call
   FC_OFFER_REFUSED,  // the call must not be made: the error says why
-  FC_OFFER_WAITS,  // the only worker that may have the call has no room: the host passes
-                   // the claim when that has some
+  // The only worker that may have the call has no room. When the worker has some, the
+  // host passes the claim of the call's session.
+  FC_OFFER_WAITS,
 } fc_offer_t;
 
 // Properties of a host, and what has happened in it since it was made.
@@ -93,7 +94,8 @@ typedef struct fc_host_facts_t {
   // threads count, too.
   uint32_t stuck;
   uint32_t references;  // that its workers keep for sessions
-  // When these happened last, 0: never; and until when calls that crashed are refused.
+  // The times when these happened last; 0: never. blamed_ns: until then calls that
+  // crashed are refused.
   uint64_t crashed_ns;
   uint64_t memory_ns;  // a process ended for want of memory
   uint64_t budget_ns;  // a process had taken --worker-cpu-time

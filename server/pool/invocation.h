@@ -16,7 +16,7 @@ enum {
   FC_CALL_TRACED = 1 << 4,    // spans of the dispatches follow the answer
   FC_CALL_LATER = 1 << 5,     // a later turn (turn.h): the body is the carry
   FC_CALL_TIMED = 1 << 6,     // the last part has the times of the stages
-  FC_CALL_SESSION = 1 << 7,   // it has the desk of a session (claim.h)
+  FC_CALL_SESSION = 1 << 7,   // the call has the desk of a session (claim.h)
   // Frees the references that have gone (home.h), and runs no function.
   FC_CALL_FREE = FC_CALL_PREPARE | FC_CALL_LATER,
 };

@@ -236,7 +236,7 @@ void fc_child_read_phase(fc_child_t *child);
 
 // Copies more of the body of the newest call.
 void fc_child_give_on(fc_child_t *child);
-// Has the process room, then calls that wait for it alone are offered again.
+// If the process has room, passes claims whose calls wait for this process.
 void fc_child_pass_waiting(fc_child_t *child);
 // Closes the newest batch, if there is one: the process may begin it.
 void fc_child_close_batch(fc_child_t *child);
@@ -310,14 +310,14 @@ bool fc_child_take_desk(fc_child_t *child, fc_held_t *held,
 // Call it when the call leaves its slot. If it was `begun` and its desk was not taken,
 // the session is lost.
 void fc_child_leave_claim(fc_child_t *child, const fc_held_t *held, bool begun);
-// Makes the process a home.
+// Makes the process a home (home.h) that has no references.
 void fc_child_make_home(fc_child_t *child);
-// The process that keeps the references of the claim's session.
+// Returns the process that keeps the references of the claim's session.
 fc_child_t *fc_child_of_home(const fc_claim_t *claim);
-// The call will not be made by this process: it leaves the claim as it was.
+// Call it when the process will not make the call, which keeps its claim.
 void fc_child_return_claim(fc_held_t *held);
-// Nobody waits for the call any more: does it run on, because it is of a session and has
-// begun? If not, the process must not begin it.
+// Call it when nobody waits for the call any more. True: the call runs on, because it
+// belongs to a session and has begun. False: the process must not begin it.
 bool fc_child_runs_on(fc_child_t *child, const fc_held_t *held, uint32_t index);
 
 // process_carry.c

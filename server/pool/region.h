@@ -45,8 +45,9 @@ typedef struct fc_dialect_worker_t {
 // of `instances`; fc_region_remove uses all, when no call can run any more.
 typedef struct fc_served_t {
   fc_module_t *module;  // held
-  uint32_t tiles;  // most threads for one call; 0: as many as the region has
-  fc_references_t references;  // that sessions keep of it
+  // The most threads for one call; 0: as many as the region has.
+  uint32_t tiles;
+  fc_references_t references;  // kept by sessions
   uint32_t count;
   void *instances[];  // by worker
 } fc_served_t;
@@ -110,11 +111,11 @@ static inline fc_references_t *fc_region_references(const fc_region_t *region,
                                                     uint32_t index) {
   return &fc_region_find(region, index)->references;
 }
-// Frees the references of a generation that have gone. FC_OK.
+// Frees the references of a generation that have gone. Returns FC_OK. Any worker.
 fc_status_t fc_region_free(fc_region_t *region, uint32_t index);
-// Hands the slot of an ended call from a worker back to the loop. fc_region_push_done does
-// not wake the loop. True: the caller must call `wake`, and soon: until then no other
-// worker does.
+// Both hand the slot of an ended call from a worker back to the loop. fc_region_push_done
+// does not wake the loop. True: the caller must call `wake`, and soon, because until then
+// no other worker does.
 bool fc_region_push_done(fc_region_t *region, const fc_slot_t *slot);
 void fc_region_hand_over(fc_region_t *region, const fc_slot_t *slot);
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);

@@ -98,8 +98,9 @@ typedef struct fc_ring_head_t {
   fc_fault_t fault;
   fc_jail_stops_t stops;
   fc_ring_slot_t slots[FC_RING_SLOTS];
-  // References that the worker is to free: how many the loop has written and the worker
-  // has freed, and their numbers in turn. The loop has fewer given out than fit.
+  // References that the worker must free: how many of them the loop has written in all,
+  // how many the worker has freed, and their numbers. `drops` cannot overflow, because the
+  // loop gives out no more numbers than fit (fc_home_grant).
   _Alignas(64) _Atomic uint32_t dropped;
   _Atomic uint32_t freed;
   uint64_t drops[FC_REFERENCES_MAX];
@@ -113,12 +114,12 @@ typedef struct fc_ring_t {
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
-  // The loop's own
+  // Members of the loop
   uint32_t files;    // how many files the loop has sent
   uint32_t tray;     // fc_ring_slot_t.tray of the call that is given next
-  bool holds;        // calls are not published before fc_ring_release
+  bool holds;        // calls are not published until fc_ring_release
   uint32_t dropped;  // fc_ring_head_t.dropped
-  // The worker's own
+  // Members of the worker
   uint32_t next;   // the slot to run
   uint32_t freed;  // fc_ring_head_t.freed, and those that were taken since
   fc_spin_t spin;
@@ -175,10 +176,11 @@ static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
 // Waits until the next slot is READY, makes it BUSY and returns its index; or FC_SLOT_NONE
 // when there are references to be freed and no slot is READY.
 uint32_t fc_ring_take(fc_ring_t *ring);
-// Are there references to be freed (ring_drops.c)? Takes the number of one; false: there
-// is none. Tells the loop that all which were taken have been freed.
+// True when there are references to be freed (ring_drops.c).
 bool fc_ring_has_drops(const fc_ring_t *ring);
+// Takes the number of one. False: there is none.
 bool fc_ring_take_drop(fc_ring_t *ring, uint64_t *out_number);
+// Tells the loop that all references that were taken are freed.
 void fc_ring_note_freed(fc_ring_t *ring);
 // Call it after fc_ring_take: also takes the slots in a batch with that one. Returns
 // their number.
@@ -206,9 +208,9 @@ void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
 // Publishes `count` held slots from `first` on as a batch (host.h). The first is
 // published last, so that a worker which finds the first one READY has all.
 void fc_ring_release(fc_ring_t *ring, uint32_t first, uint32_t count);
-// Tells the worker to free a reference. It is not notified yet.
+// Tells the worker to free a reference. fc_ring_notify must follow.
 void fc_ring_drop(fc_ring_t *ring, uint64_t number);
-// Returns how many of these it has not freed.
+// Returns how many of these references the worker has not freed.
 uint32_t fc_ring_drops(const fc_ring_t *ring);
 // Wakes the worker if it sleeps. Call it after any number of slots were published, or
 // references dropped.

@@ -16,7 +16,7 @@
 
 // The text around each part, chosen by the client's Accept.
 typedef enum fc_part_form_t {
-  FC_PART_FORM_NONE,  // the answer does not come in parts
+  FC_PART_FORM_NONE,  // the answer is not in parts
 #define FC_PART_FORM(name, offer, type, subtype, before, last, after, error) \
   FC_PART_FORM_##name,
 #include "pool/part_form.def"

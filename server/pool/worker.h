@@ -27,12 +27,12 @@ typedef struct fc_worker_t {
   fc_keeper_t keeper;
   fc_spin_t spin;
   fc_tiles_t tiles;       // of this call
-  fc_profile_t *profile;  // of the last call that had one; NULL: none had
-  uint32_t budget_ns;  // of the next call, which is an attempt; 0: it has none
-  fc_budget_t budget;  // of this call
-  fc_store_t *store;   // for calls of sessions; NULL: there was none yet
-  uint64_t slab;       // serial of the slab that it has open
-  uint64_t proofs_ns;  // processor time that is left for proofs of rows
+  fc_profile_t *profile;  // of the last profiled call; NULL: there was none
+  uint32_t budget_ns;     // of the next call, which is an attempt; 0: no budget
+  fc_budget_t budget;     // of this call
+  fc_store_t *store;      // for calls of sessions; NULL: there was none yet
+  uint64_t slab;          // serial of the slab that the worker has open
+  uint64_t proofs_ns;     // processor time that is left for proofs of rows
   struct fc_seats_t *seats;  // together.c; NULL: there was no batch yet
 } fc_worker_t;
 

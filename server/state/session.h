@@ -150,8 +150,8 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
                               uint64_t now_ns, fc_session_t **out_session,
                               fc_error_t *err) FC_MUST_CHECK;
 // Makes another session with the same values, which share their memory. `wish` says
-// whose it is. No call may hold the claim of `from`. FC_CODE_SESSION_LOST, and as
-// fc_session_create.
+// whose it is. No call may hold the claim of `from`. FC_CODE_SESSION_LOST;
+// FC_CODE_TYPE_MISMATCH if a value is an opaque reference; and as fc_session_create.
 fc_status_t fc_session_fork(const fc_session_t *from,
                             const fc_session_wish_t *wish, uint64_t now_ns,
                             fc_session_t **out_session,
@@ -198,7 +198,8 @@ uint64_t fc_session_drained_ns(fc_session_t *session, uint64_t now_ns);
 
 // Moves the sessions of the generation `from` (their `module`), and its slabs, to the
 // generation `to`, which has this serial and index. Calls that have begun stay in
-// `from`. Returns the number of sessions: the caller moves as many holds.
+// `from`, and so do sessions with opaque references. Returns the number of sessions that
+// were moved: the caller moves as many holds.
 uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from, void *to,
                           uint64_t generation, uint32_t index);
 
@@ -244,9 +245,9 @@ fc_status_t fc_session_check_room(const fc_session_t *session, uint64_t size,
 // are shared.
 void fc_session_share(fc_session_t *session, fc_str_t name,
                       const fc_kept_t *from);
-// A value goes, or another comes in its place: leaves its pages, or its reference.
+// Leaves the pages or the reference of a value that goes, or that another replaces.
 void fc_session_leave(fc_session_t *session, const fc_kept_t *value);
-// Counts bytes that its values take more or less.
+// Adds `more` to the bytes that the values take, and subtracts `less`.
 void fc_session_weigh(fc_session_t *session, uint64_t more, uint64_t less);
 // The session will be lost because of a call of `function` that still runs. Until
 // fc_session_lose its values, and the pages that the call was granted, stay.

@@ -252,7 +252,7 @@ IN_PLACE = ROWS.replace("const float *at", "float *at").replace(
     "y[i * width + k] = 3 * at[k] + at[0]", "at[k] += 2 * at[k] + 1").replace(
     "*out = (rows_t){y, y, 0,", "*out = (rows_t){x->a, y, 0,")
 
-# A call takes as long whatever rows it has.
+# Each call takes as long, whatever the number of its rows.
 STEADY = ROWS.replace(
     "float *y", "for (volatile int i = 0; i < 100000; i++) {}\n  float *y")
 
@@ -284,7 +284,7 @@ def long_row(first, size):
     (13, 502, "worker_crashed"), (17, 422, "call_failed")])
 def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code, size, cases,
                                    count):
-    """Whatever a row does, the others that it was begun with are answered."""
+    """Whatever one row does, the other rows of its batch are answered."""
     compile_rows(tmp_path)
     server = process_server(*BUSY, tmp_path)
     recorder = Recorder(server)
@@ -294,7 +294,7 @@ def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code,
     assert (reply.status, reply.json["code"]) == (status, code), reply.json
     recorder.call("m/f", long_row(what, size))
     load(server, recorder, tmp_path / "cases", count)
-    # For a second after a crash there are none.
+    # For a second after a crash there are no batches.
     assert number(server, "farcall_batched_calls_total", "m/f") > 0
 
 
@@ -308,7 +308,7 @@ def test_bodies_that_are_copied_at_once_are_batched(process_server, tmp_path, si
         recorder.call("m/f", long_row(first, size))
     load(server, recorder, tmp_path / "cases", 300)
     assert (number(server, "farcall_batched_calls_total", "m/f") > 0) == together
-    # At most 1 MiB of them in a turn.
+    # At most 1 MiB of such bodies is copied in a turn.
     most = max([*executions(server, "m/f"), 1])
     assert most <= 4 or size < 256 << 10
 

@@ -204,7 +204,7 @@ def test_rows_that_depend_on_others_are_found(serve, folder, farcall):
 
 
 def compile_c(folder, body, sizes=(1, 4)):
-    """Functions of rows, for each of the sizes."""
+    """Compiles functions of rows in C, one for each of the sizes."""
     (folder / "m.c").write_text(f"""
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which bits are a NaN: for each float type, and for a type without any, which a new
-// row could be.
+// row could be. And the numbers that bits stand for, by IEEE 754 and OCP's specifications.
 #include "base/float_format.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a client states its deadline, in both forms.
+// How a client states its deadline, in both forms, and the form of an answer in parts.
 #include "dialect/admission.h"
 
 #include "helpers/test.h"
