@@ -26,10 +26,11 @@ void fc_cost_doubt(fc_cost_t *cost) {
 }
 
 // What CALL takes falls at once and rises slowly, because a worker that the system does
-// not let run only takes longer. Each call of a batch reports it.
+// not let run only takes longer. Each call of a batch reports it. It rises by 1 ns at least,
+// or a share that is a little too short would stay so.
 static void learn_call(uint64_t *share_ns, uint32_t calls, uint64_t ns) {
   const uint64_t had_ns = *share_ns;
-  if (had_ns && ns > had_ns) *share_ns += (ns - had_ns) / RISES / calls;
+  if (had_ns && ns > had_ns) *share_ns += (ns - had_ns) / RISES / calls + 1;
   else *share_ns = ns + !ns;
 }
 

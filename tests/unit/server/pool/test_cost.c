@@ -113,7 +113,20 @@ static void a_disturbance_is_no_cost(void **state) {
   }
 }
 
-// A batch is given up when it takes much longer than was seen.
+// One batch was a little quicker than others are, and quicker than single calls.
+static void a_quick_batch_is_forgotten(void **state) {
+  (void)state;
+  fc_cost_t cost = {.together = 8};
+  fc_cost_learn_batch(&cost, 1, 10000, 0);
+  fc_cost_learn_batch(&cost, 8, 8 * 9900, 0);
+  assert_true(fc_cost_gains(&cost));
+  for (int i = 0; i < 8 * 1000; i++) {
+    fc_cost_learn_batch(&cost, 8, 8 * 10200, 0);
+  }
+  assert_false(fc_cost_gains(&cost));
+}
+
+// A batch is given up if it takes much longer than batches did so far.
 static void the_limit_of_a_batch_follows_what_is_known(void **state) {
   (void)state;
   static const struct {
@@ -144,6 +157,7 @@ int main(void) {
       FC_TEST(who_is_doubted_proves_itself_for_longer),
       FC_TEST(what_gains_nothing_is_tried_now_and_then),
       FC_TEST(a_disturbance_is_no_cost),
+      FC_TEST(a_quick_batch_is_forgotten),
       FC_TEST(the_limit_of_a_batch_follows_what_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
