@@ -53,7 +53,7 @@ void fc_pool_pass_claims(fc_pool_t *pool) {
     fc_job_t *job = claim->first;
     if (!job) {
       pool->passed = claim->next;
-      claim->held = false;
+      claim->held = claim->bond.waited = false;
       claim->class_->idle(claim);
       continue;
     }
@@ -65,7 +65,10 @@ void fc_pool_pass_claims(fc_pool_t *pool) {
       continue;
     }
     pool->passed = claim->next;
-    fc_flows_put(&queue->flows, job);
+    // Its turn has come before, when its home had no room.
+    if (claim->bond.waited) fc_flows_put_back(&queue->flows, job);
+    else fc_flows_put(&queue->flows, job);
+    claim->bond.waited = false;
     fc_queue_activate(pool, queue);
   }
 }

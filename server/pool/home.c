@@ -44,6 +44,7 @@ void fc_home_leave(fc_home_t *home) {
 void fc_home_wait(fc_claim_t *claim) {
   fc_home_t *home = claim->bond.home;
   claim->bond.next_waiting = NULL;
+  claim->bond.waited = true;
   if (home->waits_last) home->waits_last->bond.next_waiting = claim;
   else home->waits_first = claim;
   home->waits_last = claim;

@@ -49,6 +49,7 @@ typedef struct fc_bond_t {
   uint32_t generation;  // of its session; another home than of this keeps none
   uint32_t refusal;     // fc_store_refusal_t: why its calls keep none
   fc_home_grant_t grant;
+  bool waited;  // its next call, for room there: it comes before others
   struct fc_claim_t *next_waiting;
   struct fc_claim_t *next;  // of the same home
   struct fc_claim_t **at;   // what points to this claim

@@ -51,6 +51,16 @@ static fc_child_t *find_home(const fc_claim_t *claim) {
   return child;
 }
 
+// A bound call steps aside for others only if these can be made meanwhile. Otherwise it
+// keeps its place: while others are given what its home becomes free for, one by one, it
+// would come too late each time.
+static fc_offer_t wait_for_home(fc_process_host_t *host, uint32_t ahead,
+                                uint64_t now_ns) {
+  const bool aside = host->living < host->most ||
+                     find_room(host, NULL, ahead, now_ns) != NULL;
+  return aside ? FC_OFFER_WAITS : FC_OFFER_FULL;
+}
+
 void fc_child_pass_waiting(fc_child_t *child) {
   fc_claim_t *claim;
   uint32_t used = child->count + child->left;
@@ -284,7 +294,9 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
     if (!bound && (child ? child->count : !gets_room(host))) {
       fc_process_host_start(host);
     }
-    if (!child) return bound ? FC_OFFER_WAITS : FC_OFFER_FULL;
+    if (!child) {
+      return bound ? wait_for_home(host, most, now_ns) : FC_OFFER_FULL;
+    }
     if (FC_UNLIKELY(job->claim)) {
       offer = fc_child_send_slab(child, job->claim, err);
     }

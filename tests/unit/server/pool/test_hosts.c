@@ -2489,6 +2489,58 @@ static void a_process_that_takes_no_slab_makes_room(void **state) {
   }
 }
 
+static void let_one_go(house_t *house) {
+  const unsigned before = streamed;
+  (void)kill(first_child(house, SCALARS)->process.pid, SIGUSR1);
+  while (streamed == before && !house->done) turn(house);
+}
+
+// Quick calls keep the only process full, and its places become free one by one.
+static void quick_calls_keep_no_session_from_its_home(void **state) {
+  static house_t house;
+  fc_store_desk_t desk;
+  (void)state;
+  (void)enter_stuck(&house, 1);
+  fc_child_t *child = first_child(&house, SCALARS);
+  while (!child->serving) turn(&house);
+  begin_crowd(&house);
+  begin_session(0);
+  fc_claim_t *claim = &crowd.each[0].session->claim;
+  fc_home_grant(&child->home, claim, 1, &desk);
+  const uint64_t number = desk.reference;
+  fc_home_keep(claim, number);
+  fc_home_end_grant(claim, 0);
+
+  house.hear = hear_streamed;
+  house.done = NULL;
+  begin_streamed(&house, &stream[0], SCALARS);
+  let_one_go(&house);
+  streaming = true;
+  for (int i = 0; i < STREAM; i++) begin_streamed(&house, &stream[i], SCALARS);
+  fc_pool_flush(&house.pool);
+  assert_int_equal(child->count, FC_RING_SLOTS);
+  fc_job_t job = make_job(&house, SCALARS, stream[0].call.function,
+                          FC_STR("[21]"), FC_CALL_SESSION);
+  job.claim = claim;
+  fc_pool_enqueue(&house.pool, &job);
+  const unsigned before = streamed;
+  while (!house.done) {
+    assert_true(streamed - before < 3 * STREAM);
+    let_one_go(&house);
+  }
+  assert_int_equal(job.outcome->status, FC_OK);
+  fc_pool_finish(&house.pool, &job);
+  house.done = NULL;
+  streaming = false;
+  for (int i = 0; i < STREAM; i++) let_one_go(&house);
+  house.hear = NULL;
+  fc_home_drop(claim, number);
+  fc_session_end(crowd.each[0].session, FC_SESSION_END_DELETED);
+  while (crowd.all.slabs) turn(&house);
+  leave(&house);
+  fc_sessions_deinit(&crowd.all);
+}
+
 static fc_job_t *begin_slow_toy(house_t *house, unsigned i, unsigned j,
                                 uint64_t wait_ms) {
   begin_toy(house, i, j);
@@ -2651,6 +2703,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(a_process_that_takes_no_slab_makes_room),
+     FC_TEST(quick_calls_keep_no_session_from_its_home),
       FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(a_reference_that_has_gone_is_freed_when_there_is_a_slot),
       FC_TEST(every_function_answers_the_same),
