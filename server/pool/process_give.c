@@ -56,8 +56,8 @@ static fc_child_t *find_home(const fc_claim_t *claim) {
 // would come too late each time.
 static fc_offer_t wait_for_home(fc_process_host_t *host, uint32_t ahead,
                                 uint64_t now_ns) {
-  const bool aside = host->living < host->most ||
-                     find_room(host, NULL, ahead, now_ns) != NULL;
+  const bool aside =
+      host->living < host->most || find_room(host, NULL, ahead, now_ns) != NULL;
   return aside ? FC_OFFER_WAITS : FC_OFFER_FULL;
 }
 

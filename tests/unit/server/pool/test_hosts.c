@@ -2703,7 +2703,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(a_process_that_takes_no_slab_makes_room),
-     FC_TEST(quick_calls_keep_no_session_from_its_home),
+      FC_TEST(quick_calls_keep_no_session_from_its_home),
       FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(a_reference_that_has_gone_is_freed_when_there_is_a_slot),
       FC_TEST(every_function_answers_the_same),
