@@ -91,12 +91,13 @@ static bool may_end(const fc_child_t *child, const fc_held_t *held) {
   return !held->late || is_waited_for(child);
 }
 
-// Returns how long the process is left alone with a call whose time was over at `end_ns`.
-// A running call may end by itself until then. If the process does not begin its oldest
-// call within FC_LIMIT_LOOK_MS, it never will.
-static uint64_t patience_ns(const fc_held_t *held, bool waits,
-                            uint64_t end_ns) {
-  if (!waits) return end_ns + GRACE_NS;
+// Returns when a call whose time was over at `end_ns` has had enough patience. A running
+// call may end by itself until then; it gets longer where sessions would be lost with the
+// process. If the process does not begin its oldest call within FC_LIMIT_LOOK_MS, it
+// never will.
+static uint64_t patience_ns(const fc_child_t *child, const fc_held_t *held,
+                            bool waits, uint64_t end_ns) {
+  if (!waits) return end_ns + (child->home.first ? LOOK_NS : GRACE_NS);
   return (end_ns > held->sent.sent_ns ? end_ns : held->sent.sent_ns) + LOOK_NS;
 }
 
@@ -114,7 +115,7 @@ static void kill_for(fc_child_t *child, const fc_held_t *held,
 static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
                             bool waits, uint64_t now_ns) {
   uint64_t limit_ns = held->limit_ns;
-  if (limit_ns) limit_ns = patience_ns(held, waits, limit_ns);
+  if (limit_ns) limit_ns = patience_ns(child, held, waits, limit_ns);
   if (limit_ns && limit_ns <= now_ns) {
     kill_for(child, held, FC_CAUSE_DEADLINE);
     return 0;
@@ -130,7 +131,7 @@ static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
   // Other clients' sessions would be lost.
   if (child->home.first) return limit_ns;
   if (!held->late && !child->host->options->kill_dropped) return limit_ns;
-  uint64_t left_ns = patience_ns(held, waits, held->left_ns);
+  uint64_t left_ns = patience_ns(child, held, waits, held->left_ns);
   const uint64_t paid_ns = held->left_ns + child->host->took_ns;
   if (left_ns < paid_ns) left_ns = paid_ns;
   if (left_ns <= now_ns && may_end(child, held)) {

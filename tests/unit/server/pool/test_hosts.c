@@ -2489,6 +2489,60 @@ static void a_process_that_takes_no_slab_makes_room(void **state) {
   }
 }
 
+// Makes a session that has a reference in the process; returns its number.
+static uint64_t begin_bound(const house_t *house, fc_child_t *child) {
+  fc_store_desk_t desk;
+  begin_crowd(house);
+  begin_session(0);
+  fc_claim_t *claim = &crowd.each[0].session->claim;
+  fc_home_grant(&child->home, claim, 1, &desk);
+  fc_home_keep(claim, desk.reference);
+  fc_home_end_grant(claim, 0);
+  return desk.reference;
+}
+
+static void end_bound(house_t *house, uint64_t number) {
+  fc_home_drop(&crowd.each[0].session->claim, number);
+  fc_session_end(crowd.each[0].session, FC_SESSION_END_DELETED);
+  while (crowd.all.slabs) turn(house);
+}
+
+// A call that looks at its deadline may end by itself, and sessions of others stay.
+static void references_give_a_late_call_time_to_end(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool bound;  // a session has a reference in the process
+    uint64_t past_ms;
+    fc_cause_t cause;
+  } rows[] = {
+      {"at once", false, FC_LIMIT_KILL_GRACE_MS, FC_CAUSE_DEADLINE},
+      {"not before others' references have waited", true,
+       FC_LIMIT_LOOK_MS - 1, FC_CAUSE_NONE},
+      {"then", true, FC_LIMIT_LOOK_MS, FC_CAUSE_DEADLINE},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    fc_job_t job;
+    uint64_t number = 0;
+    (void)enter_stuck(&house, 1);
+    fc_child_t *child = first_child(&house, SCALARS);
+    while (!child->serving) turn(&house);
+    if (row->bound) number = begin_bound(&house, child);
+    begin_stuck(&house, &job, 600000, 600000);
+    wait_until_busy(&house, child);
+    atomic_store(&stopped_ns, job.limit_ns + row->past_ms * MS);
+    turn(&house);
+    assert_int_equal(child->cause, row->cause);
+    atomic_store(&stopped_ns, 0);
+    if (row->cause == FC_CAUSE_NONE) (void)kill(child->process.pid, SIGUSR1);
+    while (!find_end(&job)) turn(&house);
+    if (row->bound) end_bound(&house, number);
+    leave(&house);
+    if (row->bound) fc_sessions_deinit(&crowd.all);
+  }
+}
+
 static void let_one_go(house_t *house) {
   const unsigned before = streamed;
   (void)kill(first_child(house, SCALARS)->process.pid, SIGUSR1);
@@ -2498,19 +2552,11 @@ static void let_one_go(house_t *house) {
 // Quick calls keep the only process full, and its places become free one by one.
 static void quick_calls_keep_no_session_from_its_home(void **state) {
   static house_t house;
-  fc_store_desk_t desk;
   (void)state;
   (void)enter_stuck(&house, 1);
   fc_child_t *child = first_child(&house, SCALARS);
   while (!child->serving) turn(&house);
-  begin_crowd(&house);
-  begin_session(0);
-  fc_claim_t *claim = &crowd.each[0].session->claim;
-  fc_home_grant(&child->home, claim, 1, &desk);
-  const uint64_t number = desk.reference;
-  fc_home_keep(claim, number);
-  fc_home_end_grant(claim, 0);
-
+  const uint64_t number = begin_bound(&house, child);
   house.hear = hear_streamed;
   house.done = NULL;
   begin_streamed(&house, &stream[0], SCALARS);
@@ -2521,7 +2567,7 @@ static void quick_calls_keep_no_session_from_its_home(void **state) {
   assert_int_equal(child->count, FC_RING_SLOTS);
   fc_job_t job = make_job(&house, SCALARS, stream[0].call.function,
                           FC_STR("[21]"), FC_CALL_SESSION);
-  job.claim = claim;
+  job.claim = &crowd.each[0].session->claim;
   fc_pool_enqueue(&house.pool, &job);
   const unsigned before = streamed;
   while (!house.done) {
@@ -2534,9 +2580,7 @@ static void quick_calls_keep_no_session_from_its_home(void **state) {
   streaming = false;
   for (int i = 0; i < STREAM; i++) let_one_go(&house);
   house.hear = NULL;
-  fc_home_drop(claim, number);
-  fc_session_end(crowd.each[0].session, FC_SESSION_END_DELETED);
-  while (crowd.all.slabs) turn(&house);
+  end_bound(&house, number);
   leave(&house);
   fc_sessions_deinit(&crowd.all);
 }
@@ -2704,6 +2748,7 @@ int main(int argc, char **argv) {
       FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(a_process_that_takes_no_slab_makes_room),
       FC_TEST(quick_calls_keep_no_session_from_its_home),
+      FC_TEST(references_give_a_late_call_time_to_end),
       FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(a_reference_that_has_gone_is_freed_when_there_is_a_slot),
       FC_TEST(every_function_answers_the_same),
