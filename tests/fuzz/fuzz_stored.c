@@ -135,6 +135,10 @@ static void run_rows(const uint8_t *data, size_t size) {
     fc_text_init(&text, fc_allocator_system(), 1 << 16);
     CHECK(fc_store_print(&row, &text.sink, NULL) == FC_OK);
     fc_text_deinit(&text);
+    if (row.kind == FC_VALUE_OPAQUE) {  // its home knows its number
+      CHECK(!row.size);
+      continue;
+    }
     CHECK(row.offset + row.size <= FC_STORE_SIZE_MAX);
     if (row.size > 1 << 20) continue;
     fc_store_begin(&world.store, &world.desk);
