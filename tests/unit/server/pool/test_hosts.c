@@ -2517,8 +2517,8 @@ static void references_give_a_late_call_time_to_end(void **state) {
     fc_cause_t cause;
   } rows[] = {
       {"at once", false, FC_LIMIT_KILL_GRACE_MS, FC_CAUSE_DEADLINE},
-      {"not before others' references have waited", true,
-       FC_LIMIT_LOOK_MS - 1, FC_CAUSE_NONE},
+      {"not before others' references have waited", true, FC_LIMIT_LOOK_MS - 1,
+       FC_CAUSE_NONE},
       {"then", true, FC_LIMIT_LOOK_MS, FC_CAUSE_DEADLINE},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
