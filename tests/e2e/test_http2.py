@@ -237,7 +237,7 @@ def test_the_end_of_a_drain_answers_who_waits(modules):
 
 def test_who_reads_slowly_but_steadily_gets_all(serve, corpus):
     """Reading what the sockets hold takes longer than a client may pause."""
-    running = serve("--write-timeout=2s", corpus)
+    running = serve("--write-timeout=4s", corpus)
     size = len(running.get("/openapi.json").body)
     with Connection(running, greet=False) as connection:
         connection.socket.close()
