@@ -32,21 +32,28 @@ static fc_status_t not_a_scalar(fc_frame_t *frame, fc_dtype_t dtype,
   return fc_json_locate(&frame->reader, status, err);
 }
 
+// Is the value an object {"ref":…}? If not, the reader goes back, so that an error points
+// at the value.
+static fc_status_t find_reference(fc_frame_t *frame, fc_json_token_t token,
+                                  bool *out_found, fc_error_t *err) {
+  fc_json_token_t inner;
+  *out_found = false;
+  if (token != FC_JSON_OBJECT_BEGIN) return FC_OK;
+  fc_json_reader_copy(&frame->ahead, &frame->reader);
+  FC_TRY(fc_json_next(&frame->reader, &inner, err));
+  *out_found =
+      inner == FC_JSON_KEY && fc_json_text_is(&frame->reader, FC_STR("ref"));
+  if (!*out_found) fc_json_reader_copy(&frame->reader, &frame->ahead);
+  return FC_OK;
+}
+
 static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
   fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
-  if (token == FC_JSON_OBJECT_BEGIN) {
-    fc_json_token_t inner;
-    fc_json_reader_copy(&frame->ahead, &frame->reader);
-    FC_TRY(fc_json_next(&frame->reader, &inner, err));
-    if (inner == FC_JSON_KEY &&
-        fc_json_text_is(&frame->reader, FC_STR("ref"))) {
-      return fc_read_reference(frame, op, dest, err);
-    }
-    // The reader goes back, so that the error points at the object.
-    fc_json_reader_copy(&frame->reader, &frame->ahead);
-  }
+  bool found;
+  FC_TRY(find_reference(frame, token, &found, err));
+  if (found) return fc_read_reference(frame, op, dest, err);
   if (fc_dtype_info(op->dtype)->part == op->dtype && !is_scalar_token(token)) {
     return not_a_scalar(frame, op->dtype, token, err);
   }
@@ -78,20 +85,13 @@ static fc_status_t decode_tensor(fc_frame_t *frame, const fc_op_t *op,
   return fc_json_locate(&frame->reader, status, err);
 }
 
-// Reads {"ref":NAME}: only a value of a session can stand for an opaque reference.
+// Only a value of a session can stand for an opaque reference.
 static fc_status_t decode_opaque(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
-  fc_json_token_t inner;
-  if (token == FC_JSON_OBJECT_BEGIN) {
-    fc_json_reader_copy(&frame->ahead, &frame->reader);
-    FC_TRY(fc_json_next(&frame->reader, &inner, err));
-    if (inner == FC_JSON_KEY &&
-        fc_json_text_is(&frame->reader, FC_STR("ref"))) {
-      return fc_read_reference(frame, op, dest, err);
-    }
-    fc_json_reader_copy(&frame->reader, &frame->ahead);
-  }
+  bool found;
+  FC_TRY(find_reference(frame, token, &found, err));
+  if (found) return fc_read_reference(frame, op, dest, err);
   return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                           "null or {\"ref\":…}", err);
 }
