@@ -233,7 +233,7 @@ bool fc_process_host_may_join(const fc_host_t *base, const fc_job_t *job) {
 }
 
 _Static_assert(FC_LIMIT_BATCH_BODY <= FC_LIMIT_SHARED, "no body is in a file");
-_Static_assert(FC_LIMIT_BATCH_BODY <= FC_RING_KEPT, "no area is emptied");
+_Static_assert(FC_LIMIT_BATCH_BODY < FC_RING_KEPT + 1, "no area is emptied");
 
 // May so many bytes be copied at once in this turn? Counts them.
 static bool copies_at_once(const fc_process_host_t *host, uint64_t size) {
