@@ -39,7 +39,7 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
   out->is_preflight = x->asked.is_preflight;
   out->no_store = x->asked.is_source;
   if (x->traced.trace.known) out->trace = &x->traced.trace;
-  out->session = what->session ? what->session : x->session;
+  out->session = what->session ? what->session : x->joined.session;
   out->is_last = what->is_last;
   for (uint32_t i = 0; i < x->out.count; i++) {
     out->length += x->out.pieces[i].size;
@@ -392,7 +392,7 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
   fc_outcome_t *outcome = x->job.outcome;
   take_times(x, outcome);
-  if (FC_UNLIKELY(x->session)) fc_exchange_note_sequence(x, outcome);
+  if (FC_UNLIKELY(x->joined.session)) fc_exchange_note_sequence(x, outcome);
   if (outcome->status != FC_OK) fc_exchange_count_failed(x);
   if (outcome->status != FC_OK) {
     answer_failed(x, outcome);
@@ -402,7 +402,7 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
     answer_validated(x);
     return;
   }
-  if (FC_UNLIKELY(x->session && x->place.route == FC_ROUTE_SESSIONS)) {
+  if (FC_UNLIKELY(x->joined.session && x->place.route == FC_ROUTE_SESSIONS)) {
     fc_exchange_answer_made(x);
     return;
   }

@@ -279,9 +279,9 @@ fc_status_t fc_exchange_fill_call(fc_exchange_t *x, const fc_request_t *request,
   call->body_max = server->options->max_body;
   x->job.limit_ns = limit_of(x);
   call->deadline_ns = deadline_of(x, x->job.limit_ns, admission->timeout_ms);
-  if (FC_UNLIKELY(x->session)) {
+  if (FC_UNLIKELY(x->joined.session)) {
     call->flags |= FC_CALL_SESSION;
-    x->job.claim = &x->session->claim;
+    x->job.claim = &x->joined.session->claim;
   }
   FC_TRY(fc_admission_priority(request, &x->asker.priorities, &x->job.priority,
                                err));

@@ -165,6 +165,17 @@ typedef struct fc_exchange_wait_t {
   bool was_slowed;  // has waited because of a token
 } fc_exchange_wait_t;
 
+// The session that the request is about, or that its call belongs to.
+typedef struct fc_exchange_joined_t {
+  fc_session_t *session;  // pinned; NULL: there is none
+  bool has_step;          // the session must be at `step` for this call
+  bool ends;              // the session ends with the exchange
+  bool is_last;           // the session ends after this call
+  // The session of a sequence that the new session replaces after the call; pinned.
+  fc_session_t *former;
+  uint64_t step;
+} fc_exchange_joined_t;
+
 // The time of a request in each stage.
 typedef struct fc_times_t {
   uint64_t began_ns;   // of the first byte of the head; 0: no byte yet
@@ -200,13 +211,7 @@ struct fc_exchange_t {
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_exchange_wait_t wait;
   fc_job_t job;  // job.caller, set at ROUTE, also owns the memory of the body
-  fc_session_t *session;  // pinned; NULL: the request is about no session
-  bool has_step;          // the session must be at `step` for this call
-  bool ends;              // the session ends with the exchange
-  bool is_last;           // the session ends after this call
-  // The session of a sequence that the new session replaces after the call; pinned.
-  fc_session_t *former;
-  uint64_t step;
+  fc_exchange_joined_t joined;
   fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is
   // The request waits for a change (watcher.c); NULL: it does not.

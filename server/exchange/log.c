@@ -47,7 +47,7 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
     fc_trace_print_id(x->traced.trace.id, FC_TRACE_ID, ids);
     fc_trace_print_id(x->traced.trace.span, FC_SPAN_ID, ids + 2 * FC_TRACE_ID);
   }
-  if (x->session) fc_session_print_digest(x->session, session);
+  if (x->joined.session) fc_session_print_digest(x->joined.session, session);
   if (x->times.batch.calls) {
     snprintf(batch, sizeof batch, "%u/%u", x->times.batch.rows,
              x->times.batch.computed);

@@ -29,7 +29,7 @@ static fc_status_t pin(fc_exchange_t *x, fc_str_t id, fc_error_t *err) {
                    "the session is of another module");
   }
   fc_session_pin(session);
-  x->session = session;
+  x->joined.session = session;
   return FC_OK;
 }
 
@@ -46,7 +46,7 @@ fc_status_t fc_exchange_find_session(fc_exchange_t *x,
   name_client(x);
   if (x->place.route == FC_ROUTE_SESSIONS) return FC_OK;
   FC_TRY(pin(x, read_id(x, request, text), err));
-  x->place.session = x->session;
+  x->place.session = x->joined.session;
   return FC_OK;
 }
 
@@ -64,9 +64,9 @@ static fc_status_t check_step(fc_exchange_t *x, const fc_request_t *request,
     return fc_fail(err, FC_CODE_HTTP_SYNTAX,
                    "'Farcall-Session-Step' must be a whole number");
   }
-  x->has_step = true;
-  x->step = step;
-  return fc_session_check_step(x->session, step, err);
+  x->joined.has_step = true;
+  x->joined.step = step;
+  return fc_session_check_step(x->joined.session, step, err);
 }
 
 // Makes the session's generation the generation of the place.
@@ -79,7 +79,7 @@ static void move(fc_exchange_t *x, fc_generation_t *generation) {
 
 // Finds the function of the same name in the session's generation.
 static fc_status_t find_function(fc_exchange_t *x, fc_error_t *err) {
-  fc_generation_t *generation = x->session->module;
+  fc_generation_t *generation = x->joined.session->module;
   if (generation == x->generation) return FC_OK;
   const fc_function_t *function =
       fc_module_function(x->generation->module, x->place.function);
@@ -107,7 +107,7 @@ fc_status_t fc_exchange_join_session(fc_exchange_t *x,
                    "'Farcall-Session-Step' is there without a session");
   }
   FC_TRY(pin(x, id, err));
-  FC_TRY(fc_session_check(x->session, err));
+  FC_TRY(fc_session_check(x->joined.session, err));
   FC_TRY(check_step(x, request, err));
   return find_function(x, err);
 }
@@ -157,18 +157,18 @@ static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
     fc_session_name(session, id);
   }
   fc_session_pin(session);
-  session->starts = x->ends = true;
-  x->former = former;
-  x->session = session;
+  session->starts = x->joined.ends = true;
+  x->joined.former = former;
+  x->joined.session = session;
   return FC_OK;
 }
 
 // The text is Triton's, because client programs search for it.
 static fc_status_t go_on_sequence(fc_exchange_t *x, fc_str_t id, bool ends,
                                   fc_error_t *err) {
-  if (x->session || pin(x, id, err) == FC_OK) {
-    const fc_status_t status = fc_session_check(x->session, err);
-    if (status != FC_OK) x->ends = ends;
+  if (x->joined.session || pin(x, id, err) == FC_OK) {
+    const fc_status_t status = fc_session_check(x->joined.session, err);
+    if (status != FC_OK) x->joined.ends = ends;
     return status;
   }
   return fc_fail(err, FC_CODE_SESSION_NOT_FOUND,
@@ -208,7 +208,7 @@ static fc_status_t put_into_session(fc_exchange_t *x, fc_str_t body,
   call->generation = x->place.module;
   call->function = x->place.function;
   call->flags |= FC_CALL_SESSION;
-  x->job.claim = &x->session->claim;
+  x->job.claim = &x->joined.session->claim;
   return FC_OK;
 }
 
@@ -216,7 +216,7 @@ static fc_status_t put_into_session(fc_exchange_t *x, fc_str_t body,
 // session.
 static fc_status_t check_head(fc_exchange_t *x, fc_str_t id, bool starts,
                               fc_error_t *err) {
-  fc_session_t *session = x->session;
+  fc_session_t *session = x->joined.session;
   char text[FC_SESSION_ID_SIZE];
   if (!session) return FC_OK;
   fc_session_print_id(session, text);
@@ -226,8 +226,8 @@ static fc_status_t check_head(fc_exchange_t *x, fc_str_t id, bool starts,
                    "that is another one");
   }
   if (!starts) return FC_OK;
-  x->session = NULL;
-  x->has_step = false;
+  x->joined.session = NULL;
+  x->joined.has_step = false;
   fc_session_unpin(session, fc_clock_ns());
   return FC_OK;
 }
@@ -247,7 +247,7 @@ fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
   FC_TRY(sequence.starts ? begin_sequence(x, id, err)
                          : go_on_sequence(x, id, sequence.ends, err));
   FC_TRY(find_function(x, err));
-  x->is_last = sequence.ends;
+  x->joined.is_last = sequence.ends;
   return put_into_session(x, body, err);
 }
 
@@ -257,19 +257,19 @@ void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome) {
   // The old sequence may occupy the memory that a START needs.
   if (made ||
       (outcome->stage >= FC_STAGE_DECODE && wants_room(&outcome->error))) {
-    x->session->starts = false;
+    x->joined.session->starts = false;
   }
-  if (made) x->ends = x->is_last;
+  if (made) x->joined.ends = x->joined.is_last;
 }
 
 // Ends the sequence that a START replaced. If the START was refused, the old sequence
 // goes on.
 static void leave_former(fc_exchange_t *x) {
-  fc_session_t *former = x->former;
+  fc_session_t *former = x->joined.former;
   if (!former) return;
-  x->former = NULL;
-  if (x->session->starts && !x->session->ended) {
-    fc_session_swap_ids(x->session, former);
+  x->joined.former = NULL;
+  if (x->joined.session->starts && !x->joined.session->ended) {
+    fc_session_swap_ids(x->joined.session, former);
   } else {
     fc_session_end(former, FC_SESSION_END_DELETED);
   }
@@ -279,28 +279,28 @@ static void leave_former(fc_exchange_t *x) {
 fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
                                       const fc_request_t *request,
                                       fc_error_t *err) {
-  FC_TRY(fc_session_check(x->session, err));
+  FC_TRY(fc_session_check(x->joined.session, err));
   FC_TRY(check_step(x, request, err));
-  move(x, x->session->module);
+  move(x, x->joined.session->module);
   return FC_OK;
 }
 
 fc_status_t fc_exchange_check_session(const fc_exchange_t *x, fc_error_t *err) {
-  FC_TRY(fc_session_check(x->session, err));
-  if (!x->has_step) return FC_OK;
-  return fc_session_check_step(x->session, x->step, err);
+  FC_TRY(fc_session_check(x->joined.session, err));
+  if (!x->joined.has_step) return FC_OK;
+  return fc_session_check_step(x->joined.session, x->joined.step, err);
 }
 
 void fc_exchange_leave_session(fc_exchange_t *x) {
-  fc_session_t *session = x->session;
+  fc_session_t *session = x->joined.session;
   if (FC_LIKELY(!session)) return;
   leave_former(x);
-  if (x->ends || (x->place.route == FC_ROUTE_SESSIONS && !x->place.session)) {
+  if (x->joined.ends ||
+      (x->place.route == FC_ROUTE_SESSIONS && !x->place.session)) {
     fc_session_end(session, FC_SESSION_END_DELETED);
   }
-  x->ends = x->is_last = false;
-  x->session = x->place.session = NULL;
-  x->has_step = false;
+  x->joined = (fc_exchange_joined_t){0};
+  x->place.session = NULL;
   x->job.claim = NULL;
   fc_session_unpin(session, fc_clock_ns());
 }

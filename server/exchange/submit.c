@@ -51,7 +51,7 @@ static fc_status_t submit_call(fc_exchange_t *x, fc_str_t body,
     FC_TRY(fc_exchange_join_sequence(x, body, err));
   }
   // Another call may have used the session since the head came.
-  if (FC_UNLIKELY(x->session)) FC_TRY(fc_exchange_check_session(x, err));
+  if (FC_UNLIKELY(x->joined.session)) FC_TRY(fc_exchange_check_session(x, err));
   x->generation->calls++;
   fc_generations_touch(&x->server->modules->generations, x->generation,
                        x->times.marked_ns);

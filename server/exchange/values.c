@@ -129,13 +129,13 @@ static fc_status_t make(fc_exchange_t *x, bool *out_fills, fc_error_t *err) {
   FC_TRY(fc_state_make(x->server, &x->place, asks ? text : query, &session,
                        out_fills, err));
   fc_session_pin(session);
-  x->session = session;
+  x->joined.session = session;
   *out_fills |= imports;
   return FC_OK;
 }
 
 static void tell(fc_exchange_t *x) {
-  x->place.session = x->session;
+  x->place.session = x->joined.session;
   fc_exchange_document(
       x, &(fc_request_t){.method = FC_METHOD_POST, .method_name = "POST"});
 }
@@ -152,7 +152,7 @@ bool fc_exchange_submit_making(fc_exchange_t *x) {
     return false;
   }
   x->job.call.flags |= FC_CALL_SESSION;
-  x->job.claim = &x->session->claim;
+  x->job.claim = &x->joined.session->claim;
   return true;
 }
 
