@@ -34,7 +34,8 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 
 // Can a call have this error?
 static bool is_of_calls(const fc_code_traits_t *row) {
-  return row->part != FC_CODE_PART_MESSAGE && row->part != FC_CODE_PART_LOADING;
+  return row->about != FC_CODE_ABOUT_MESSAGE &&
+         row->about != FC_CODE_ABOUT_LOADING;
 }
 
 // Is this the first row of its status whose code a call can have?

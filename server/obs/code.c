@@ -7,8 +7,8 @@
 enum { LOOP, WORKER };
 
 const fc_code_traits_t fc_code_rows[] = {
-#define FC_CODE_TRAITS(name, status, part, giver, reason)          \
-  {FC_CODE_##name, status, FC_CODE_PART_##part, (giver) == WORKER, \
+#define FC_CODE_TRAITS(name, status, about, giver, reason)           \
+  {FC_CODE_##name, status, FC_CODE_ABOUT_##about, (giver) == WORKER, \
    FC_CODE_REASON_##reason},
 #include "obs/code.def"
 #undef FC_CODE_TRAITS

@@ -8,13 +8,13 @@
 #include "farcall/base.h"
 
 // What an error is about.
-typedef enum fc_code_part_t {
-  FC_CODE_PART_MESSAGE,   // the HTTP message
-  FC_CODE_PART_DOCUMENT,  // the call document
-  FC_CODE_PART_ARGUMENT,  // one argument (fc_code_is_argument)
-  FC_CODE_PART_CALL,
-  FC_CODE_PART_LOADING,
-} fc_code_part_t;
+typedef enum fc_code_about_t {
+  FC_CODE_ABOUT_MESSAGE,   // the HTTP message
+  FC_CODE_ABOUT_DOCUMENT,  // the call document
+  FC_CODE_ABOUT_ARGUMENT,  // one argument (fc_code_is_argument)
+  FC_CODE_ABOUT_CALL,
+  FC_CODE_ABOUT_LOADING,
+} fc_code_about_t;
 
 // Triton's reasons of failures.
 typedef enum fc_code_reason_t {
@@ -28,7 +28,7 @@ typedef enum fc_code_reason_t {
 typedef struct fc_code_traits_t {
   fc_code_t code;
   int status;  // of HTTP
-  fc_code_part_t part;
+  fc_code_about_t about;
   bool from_worker;  // a worker may give the code
   fc_code_reason_t reason;
 } fc_code_traits_t;
