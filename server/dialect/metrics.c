@@ -191,9 +191,9 @@ static fc_status_t put_share(const function_row_t *row,
                              const fc_labels_t *labels,
                              const fc_series_t *series, const text_t *out,
                              fc_error_t *err) {
-  const uint64_t parts = value_at(series, row->offset);
+  const uint64_t shares = value_at(series, row->offset);
   return fc_metrics_put(row->family.name, row->family.kind, labels,
-                        parts / FC_BATCH_PARTS, out->sink, err);
+                        shares / FC_BATCH_SHARES, out->sink, err);
 }
 
 // Writes how many executions of batches there were, by the number of calls in the
@@ -208,7 +208,7 @@ static fc_status_t put_executions(const function_row_t *row,
     fc_labels_t all = *labels;
     fc_labels_add(&all, "calls", fc_str(kCalls[i]));
     FC_TRY(fc_metrics_put(row->family.name, row->family.kind, &all,
-                          series->executions[i] / FC_BATCH_PARTS, out->sink,
+                          series->executions[i] / FC_BATCH_SHARES, out->sink,
                           err));
   }
   return FC_OK;

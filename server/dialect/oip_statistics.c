@@ -38,11 +38,11 @@ uint64_t fc_oip_last_ms(const fc_server_t *server,
 }
 
 uint64_t fc_oip_executions(const fc_function_counts_t *counts) {
-  return counts->executions / FC_BATCH_PARTS;
+  return counts->executions / FC_BATCH_SHARES;
 }
 
 uint64_t fc_oip_inferences(const fc_function_counts_t *counts) {
-  return counts->rows / FC_BATCH_PARTS;
+  return counts->rows / FC_BATCH_SHARES;
 }
 
 fc_status_t fc_oip_write_statistics(const fc_server_t *server,

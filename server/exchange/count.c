@@ -28,17 +28,17 @@ static void count_batch(fc_function_counts_t *counts, const fc_exchange_t *x) {
   const fc_batched_t *batch = &x->times.batch;
   fc_series_t *series = counts->series;
   const uint32_t calls = batch->calls ? batch->calls : 1;
-  const uint64_t share = FC_BATCH_PARTS / calls;
-  const uint64_t rows = share * (batch->rows ? batch->rows : 1);
+  const uint64_t shares = FC_BATCH_SHARES / calls;
+  const uint64_t rows = shares * (batch->rows ? batch->rows : 1);
   size_t size = 0;
   while (size < FC_BATCH_SIZES - 1 && calls > 1u << size) size++;
-  counts->executions += share;
+  counts->executions += shares;
   counts->rows += rows;
   series->rows += rows;
   series->joined += calls > 1;
-  series->executions[size] += share;
-  series->executed += share;
-  series->padding += share * (batch->computed - batch->rows);
+  series->executions[size] += shares;
+  series->executed += shares;
+  series->padding += shares * (batch->computed - batch->rows);
   if (FC_UNLIKELY(batch->calls)) {
     fc_counts_note_size(counts, x->server->modules->generations.allocator,
                         batch, x->times.spent_ns);

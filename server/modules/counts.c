@@ -56,7 +56,7 @@ void fc_counts_note_size(fc_function_counts_t *counts, fc_allocator_t allocator,
                          const uint64_t spent_ns[FC_STAGE_COUNT]) {
   fc_size_counts_t *size = find_size(counts, allocator, batch->rows);
   if (!size) return;
-  size->executions += FC_BATCH_PARTS / batch->calls;
+  size->executions += FC_BATCH_SHARES / batch->calls;
   size->decode_ns += spent_ns[FC_STAGE_DECODE];
   size->call_ns += spent_ns[FC_STAGE_CALL] / batch->calls;
   size->encode_ns += spent_ns[FC_STAGE_ENCODE];
@@ -76,7 +76,7 @@ bool fc_counts_next_size(const fc_function_counts_t *counts,
     if (it->rows > before && (first || it->rows < size->rows)) *size = *it;
   }
   if (size->rows == before) return false;
-  size->executions /= FC_BATCH_PARTS;
+  size->executions /= FC_BATCH_SHARES;
   return true;
 }
 

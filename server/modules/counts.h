@@ -14,8 +14,9 @@
 // The index in `answers` for requests whose client left before the answer.
 #define FC_SERIES_LEFT FC_CODE_COUNT
 
-// Divisible by every number of calls up to FC_BATCH_CALLS.
-#define FC_BATCH_PARTS 720720u
+// How many shares an execution has: each call in a batch gets as many. Divisible by every
+// number of calls up to FC_BATCH_CALLS.
+#define FC_BATCH_SHARES 720720u
 #define FC_BATCH_SIZES 5  // 1, 2, and up to 4, 8 and 16 calls
 
 typedef struct fc_series_t {
@@ -26,8 +27,9 @@ typedef struct fc_series_t {
   uint64_t sent;      // bytes of the bodies of their answers
   // For calls with results. `joined`: calls that were computed in a batch. `executions`:
   // how often the function was called, by the size of the batch; each call adds its
-  // share, in parts of FC_BATCH_PARTS. So it does to `executed`, their sum, to `rows`,
-  // where a call without has one, and to `padding`, the rows that no client sent.
+  // shares, of which FC_BATCH_SHARES are one execution. So it does to `executed`, their
+  // sum, to `rows`, where a call without has one, and to `padding`, the rows that no
+  // client sent.
   uint64_t joined;
   uint64_t executions[FC_BATCH_SIZES];
   uint64_t executed;
@@ -49,8 +51,8 @@ typedef struct fc_series_t {
 // occur.
 #define FC_COUNTS_SIZES 16
 
-// The executions of a function with one number of rows: how many there were, in parts
-// of FC_BATCH_PARTS, and how long they took.
+// The executions of a function with one number of rows: how many there were, in shares,
+// and how long they took.
 typedef struct fc_size_counts_t {
   uint64_t rows;
   uint64_t executions;
@@ -64,8 +66,8 @@ typedef struct fc_size_counts_t {
 // can run it. Calls that only check their arguments do not count.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
-  uint64_t executions;  // in parts of FC_BATCH_PARTS
-  uint64_t rows;        // in parts, too; a call without rows counts as one row
+  uint64_t executions;  // in shares
+  uint64_t rows;        // in shares, too; a call without rows counts as one row
   uint64_t failed;
   // Sums over these calls: from the first byte of the request to the call's end.
   uint64_t success_ns;
