@@ -39,7 +39,7 @@ fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
   fc_arena_init(&frame->arena, allocator, VALUE_BLOCK_SIZE,
                 frame->limits.arena_size);
   fc_arena_init(&frame->tensors, allocator, TENSOR_BLOCK_SIZE, SIZE_MAX);
-  fc_arena_init(&frame->part, allocator, VALUE_BLOCK_SIZE,
+  fc_arena_init(&frame->bucket, allocator, VALUE_BLOCK_SIZE,
                 frame->limits.arena_size);
   *out_frame = frame;
   return FC_OK;
@@ -50,7 +50,7 @@ void fc_frame_destroy(fc_frame_t *frame) {
   fc_frame_end(frame);
   fc_arena_deinit(&frame->arena);
   fc_arena_deinit(&frame->tensors);
-  fc_arena_deinit(&frame->part);
+  fc_arena_deinit(&frame->bucket);
   fc_free(frame->allocator, frame);
 }
 
@@ -472,7 +472,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->depth = 0;
   fc_arena_reset(&frame->arena);
   fc_arena_reset(&frame->tensors);
-  fc_arena_reset(&frame->part);
+  fc_arena_reset(&frame->bucket);
 }
 
 void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }

@@ -83,7 +83,7 @@ struct fc_frame_t {
   fc_limits_t limits;
   fc_arena_t arena;    // values, shapes, names
   fc_arena_t tensors;  // tensors from the frame's own placer, and copies
-  fc_arena_t part;     // for one of several calls of buckets (rows.c)
+  fc_arena_t bucket;   // for one of several calls of buckets (rows.c)
   const fc_plan_t *plan;
   fc_stop_t stop;  // ends DECODE and ENCODE
   fc_placer_t placer;

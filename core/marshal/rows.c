@@ -222,13 +222,13 @@ static fc_status_t call_next(rows_t *rows, const fc_bucket_t *bucket,
   FC_TRY(fc_stop_look(&frame->stop, err));
   FC_TRY(slice_all(rows, false, err));
   FC_TRY(fc_frame_call(frame, invoke, rows->arguments, rows->parts,
-                       single ? &frame->arena : &frame->part, err));
+                       single ? &frame->arena : &frame->bucket, err));
   FC_TRY(take_results(rows, single, err));
   rows->done += rows->have;
   frame->computed += rows->want;
   if (single) return FC_OK;
   fc_frame_end_call(frame);
-  fc_arena_reset(&frame->part);
+  fc_arena_reset(&frame->bucket);
   return FC_OK;
 }
 

@@ -119,14 +119,14 @@ static void add_argument_types(fc_native_function_t *function,
 // ---------------------------------------------------------------------------
 // Values returned by LLVM's convention
 
-static void put_part(fc_native_function_t *function, fc_part_t part) {
+static void put_part(fc_native_function_t *function, fc_returned_part_t part) {
   if (function->parts) function->parts[function->part_count] = part;
   function->part_count++;
 }
 
 static void add_part(fc_native_function_t *function, uint32_t offset,
                      fc_dtype_t dtype) {
-  const fc_part_t part = {
+  const fc_returned_part_t part = {
       .offset = offset,
       .size = (uint8_t)fc_dtype_size(dtype),
       .place = fc_returned_add(&function->returned, FC_PROCESSOR, dtype)};
@@ -137,10 +137,11 @@ static void add_part(fc_native_function_t *function, uint32_t offset,
 static void add_rows(fc_native_function_t *function, const fc_type_t *type) {
   const size_t size = fc_vector_size(function->signature, type);
   for (uint32_t at = 0; at < size; at += FC_VECTOR_ROW) {
-    put_part(function, (fc_part_t){.offset = at,
-                                   .size = FC_VECTOR_ROW,
-                                   .place = {FC_BANK_VECTOR,
-                                             (uint8_t)(at / FC_VECTOR_ROW)}});
+    put_part(function,
+             (fc_returned_part_t){
+                 .offset = at,
+                 .size = FC_VECTOR_ROW,
+                 .place = {FC_BANK_VECTOR, (uint8_t)(at / FC_VECTOR_ROW)}});
   }
 }
 
@@ -188,8 +189,8 @@ static fc_status_t plan_parts(fc_native_function_t *function,
     function->part_count = 0;
     return FC_OK;
   }
-  function->parts =
-      fc_alloc_array(allocator, function->part_count, sizeof(fc_part_t));
+  function->parts = fc_alloc_array(allocator, function->part_count,
+                                   sizeof(fc_returned_part_t));
   if (!function->parts) return fc_fail_memory(err);
   add_parts(function);
   return FC_OK;
@@ -469,7 +470,7 @@ static void enter_by_llvm(native_call_t *running) {
       running->stack_count,
       function->returned.demoted ? 0 : function->returned.taken[FC_BANK_X87]);
   for (uint32_t i = 0; i < function->part_count; i++) {
-    const fc_part_t *part = &function->parts[i];
+    const fc_returned_part_t *part = &function->parts[i];
     fc_registers_get(&running->registers, part->place, part->size,
                      running->structure + part->offset);
   }

@@ -16,11 +16,11 @@
 #include "module/native/returned.h"
 
 // One part of the value that a function returns by LLVM's convention.
-typedef struct fc_part_t {
+typedef struct fc_returned_part_t {
   uint32_t offset;  // in the structure of results
   uint8_t size;
   fc_register_t place;
-} fc_part_t;
+} fc_returned_part_t;
 
 typedef struct fc_native_function_t {
   const fc_signature_t *signature;
@@ -44,7 +44,8 @@ typedef struct fc_native_function_t {
   bool by_llvm;           // by LLVM's convention for aggregates and vectors
   bool in_memory;         // the results are read from the structure itself
   fc_returned_t returned;
-  fc_part_t *parts;  // in registers; there are none if `returned` is demoted
+  // In registers; there are none if `returned` is demoted.
+  fc_returned_part_t *parts;
   uint32_t part_count;
 } fc_native_function_t;
 
