@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes the loop, sets its one timer for the time-outs of connections, calls and modules,
-// and hands calls over to the pool in batches in each turn.
+// and hands calls over to the pool together, once a turn.
 #include "server.h"
 
 #include <signal.h>

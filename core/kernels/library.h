@@ -37,8 +37,8 @@ typedef struct fc_grid_t {
   uint32_t parts;           // from fc_library_parts; 0 means 1
   const fc_tiles_t *tiles;  // NULL for one part
   // These stop the grid between workgroups (base/stop.h). Each thread reads the
-  // cancel word before each batch of up to 64 workgroups, and the clock before
-  // each batch except its first.
+  // cancel word before each run of up to 64 workgroups, and the clock before
+  // each run except its first.
   const _Atomic uint32_t *cancel;
   uint64_t deadline_ns;
 } fc_grid_t;

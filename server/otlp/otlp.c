@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define BATCH 64  // the most requests of a document
+#define REQUESTS_MAX 64  // of a document
 // How often smaller documents are sent, and time-outs are checked.
 #define TICK_MS 1000
 // How long an address has to accept, and then to answer.
@@ -262,8 +262,8 @@ static bool has_document(const fc_otlp_t *otlp) {
 static void make_document(fc_otlp_t *otlp) {
   if (has_document(otlp) || !otlp->spans.count) return;
   uint64_t count;
-  if (fc_spans_write(&otlp->spans, BATCH, &count, &otlp->document.sink, NULL) ==
-      FC_OK) {
+  if (fc_spans_write(&otlp->spans, REQUESTS_MAX, &count, &otlp->document.sink,
+                     NULL) == FC_OK) {
     otlp->span_count = count;
     return;
   }
@@ -276,7 +276,7 @@ static void make_document(fc_otlp_t *otlp) {
 // while one of these is in progress, before retry_ms, and if there are neither a document
 // nor enough requests for one (while the server drains, one request is enough).
 static void work(fc_otlp_t *otlp) {
-  const bool full = otlp->spans.count >= BATCH || otlp->ending;
+  const bool full = otlp->spans.count >= REQUESTS_MAX || otlp->ending;
   if (now_ms(otlp) < otlp->retry_ms) return;
   if (otlp->state != FC_OTLP_OPEN && otlp->state != FC_OTLP_CLOSED) return;
   if (!has_document(otlp) && !full) return;
@@ -331,7 +331,7 @@ fc_status_t fc_otlp_init(fc_otlp_t *otlp, uv_loop_t *uv,
 }
 
 void fc_otlp_turn(fc_otlp_t *otlp) {
-  if (otlp->spans.count >= BATCH || otlp->ending) work(otlp);
+  if (otlp->spans.count >= REQUESTS_MAX || otlp->ending) work(otlp);
 }
 
 void fc_otlp_end(fc_otlp_t *otlp) {
