@@ -19,7 +19,7 @@
 #include "jailing.h"
 #include "listen/certificates.h"
 #include "listen/token_files.h"
-#include "modules/state.h"
+#include "modules/decisions.h"
 #include "named.h"
 #include "pool/process_main.h"
 #include "server.h"
@@ -78,8 +78,9 @@ static fc_status_t check_state(const fc_server_options_t *options,
   const fc_allocator_t allocator = fc_allocator_system();
   fc_decision_t *decisions = NULL;
   if (!*options->state_dir) return FC_OK;
-  FC_TRY(fc_state_read(fc_str(options->state_dir), allocator, &decisions, err));
-  fc_state_free(decisions, allocator);
+  FC_TRY(fc_decisions_read(fc_str(options->state_dir), allocator, &decisions,
+                           err));
+  fc_decisions_free(decisions, allocator);
   if (access(options->state_dir, W_OK | X_OK)) {
     fprintf(stderr, "farcalld: --state-dir: no decision can be kept: %s: %s\n",
             options->state_dir, strerror(errno));

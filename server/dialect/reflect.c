@@ -288,7 +288,7 @@ static fc_status_t write_names(const fc_server_t *server,
   while (rest.size) {
     fc_str_t version = fc_str_take(&rest, ',');
     const fc_str_t alias = fc_str_take(&version, '=');
-    if (fc_state_find(all->decisions, name, alias)) continue;
+    if (fc_decisions_find(all->decisions, name, alias)) continue;
     FC_TRY(put_alias(server, generation, alias, &first, sink, err));
   }
   return put(sink, "]", err);

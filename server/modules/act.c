@@ -39,7 +39,7 @@ static void free_act(fc_modules_t *modules, fc_act_t *act) {
     act->listings = load->next;
     fc_load_free(modules->loader, load);
   }
-  fc_state_free(act->decisions, modules->generations.allocator);
+  fc_decisions_free(act->decisions, modules->generations.allocator);
   fc_free(modules->generations.allocator, act);
 }
 
@@ -140,8 +140,8 @@ static void lift(fc_modules_t *modules) {
 static bool lifts(const fc_modules_t *modules, const fc_act_t *act,
                   const fc_generation_t *loaded) {
   return (act->kind == FC_ACT_LOAD || act->kind == FC_ACT_RELOAD) &&
-         fc_state_refuses(modules->generations.decisions, loaded->claim.name,
-                          loaded->claim.version, loaded->file.mark);
+         fc_decisions_refuse(modules->generations.decisions, loaded->claim.name,
+                             loaded->claim.version, loaded->file.mark);
 }
 
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,

@@ -24,8 +24,8 @@ void fc_claim_identify(fc_generation_t *made) {
 
 void fc_generations_prefer(const fc_generations_t *generations,
                            fc_generation_t *generation) {
-  const fc_decision_t *decision =
-      fc_state_find(generations->decisions, generation->claim.name, FC_STR(""));
+  const fc_decision_t *decision = fc_decisions_find(
+      generations->decisions, generation->claim.name, FC_STR(""));
   generation->claim.preferred =
       decision && fc_str_equal(decision->version, generation->claim.version);
 }
@@ -197,7 +197,7 @@ fc_generation_t *fc_generations_find_version(
   char key[FC_MODULE_NAME_MAX + 24];
   const fc_decision_t *alias =
       fc_is_alias(version)
-          ? fc_state_find(generations->decisions, name, version)
+          ? fc_decisions_find(generations->decisions, name, version)
           : NULL;
   if (alias) version = alias->version;
   else if (fc_is_alias(version)) configured_alias(generations, name, &version);

@@ -181,8 +181,8 @@ static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
 static bool is_refused(const fc_modules_t *modules, const fc_listed_t *file) {
   fc_str_t name, version;
   fc_path_identify(file->path, &name, &version);
-  return fc_state_refuses(modules->generations.decisions, name, version,
-                          file->mark);
+  return fc_decisions_refuse(modules->generations.decisions, name, version,
+                             file->mark);
 }
 
 // Is the file refused, without a current generation of its version, and may the act look

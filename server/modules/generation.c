@@ -19,7 +19,7 @@ void fc_generations_deinit(fc_generations_t *generations) {
   fc_all_series_deinit(&generations->series, generations->allocator);
   fc_name_table_deinit(&generations->names);
   fc_name_table_deinit(&generations->twins);
-  fc_state_free(generations->decisions, generations->allocator);
+  fc_decisions_free(generations->decisions, generations->allocator);
   generations->decisions = NULL;
   fc_free(generations->allocator, (void *)generations->places);
   fc_free(generations->allocator, generations->order);

@@ -9,7 +9,7 @@
 #include "base/name_table.h"
 #include "farcall/module.h"
 #include "modules/counts.h"
-#include "modules/state.h"
+#include "modules/decisions.h"
 #include "modules/step.h"
 
 #define FC_PATH_NONE UINT32_MAX

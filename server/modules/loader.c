@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "module/admit.h"
-#include "modules/state.h"
 #include "module/prove.h"
+#include "modules/decisions.h"
 #include "modules/trial.h"
 #include "modules/watch.h"
 #include "pool/isolation.h"
@@ -191,7 +191,7 @@ static void run(fc_loader_t *loader, fc_load_t *load) {
       load->status = describe_file(options, load);
       break;
     case FC_LOAD_SAVE:
-      load->status = fc_state_write(load->path, load->bytes, &load->error);
+      load->status = fc_decisions_write(load->path, load->bytes, &load->error);
       break;
     case FC_LOAD_CHECK:
       load->status = fc_trial_check(load->context, &load->error);

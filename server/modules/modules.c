@@ -348,8 +348,8 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
                                       .wake = wake,
                                       .context = modules};
   if (options->state_dir.size) {
-    FC_TRY(fc_state_read(options->state_dir, allocator,
-                         &modules->generations.decisions, err));
+    FC_TRY(fc_decisions_read(options->state_dir, allocator,
+                             &modules->generations.decisions, err));
   }
   return fc_loader_create(&loader, &modules->loader, err);
 }

@@ -5,7 +5,7 @@
 #include "modules/policy.h"
 
 #include "module/files.h"
-#include "modules/state.h"
+#include "modules/decisions.h"
 #include "modules/versions.h"
 
 // Takes "ALIAS=VERSION" from a list; false at its end.

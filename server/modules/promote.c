@@ -57,7 +57,7 @@ static fc_status_t read_subject(const fc_modules_t *modules,
     fc_escape(shown, sizeof shown, 64, out->name);
     return fc_fail(err, FC_CODE_MODULE_NOT_FOUND, "no module '%s'", shown);
   }
-  out->had = fc_state_find(all->decisions, out->name, out->alias);
+  out->had = fc_decisions_find(all->decisions, out->name, out->alias);
   out->led = out->head;
   if (out->alias.size) {
     out->led = fc_generations_find_version(all, out->name, out->alias);
@@ -113,8 +113,8 @@ static fc_status_t change(fc_modules_t *modules, fc_act_t *act,
   const fc_decision_t *from =
       act->decisions ? act->decisions : modules->generations.decisions;
   fc_decision_t *list;
-  FC_TRY(fc_state_change(from, allocator, changed, &list, err));
-  fc_state_free(act->decisions, allocator);
+  FC_TRY(fc_decisions_change(from, allocator, changed, &list, err));
+  fc_decisions_free(act->decisions, allocator);
   act->decisions = list;
   return FC_OK;
 }
@@ -136,7 +136,7 @@ static bool has_alias(const fc_decision_t *decisions,
     fc_str_t led = fc_str_take(&rest, ',');
     const fc_str_t alias = fc_str_take(&led, '=');
     if (fc_str_equal(led, version) &&
-        !fc_state_find(decisions, subject->name, alias)) {
+        !fc_decisions_find(decisions, subject->name, alias)) {
       return true;
     }
   }
@@ -166,7 +166,7 @@ static fc_status_t decide(fc_modules_t *modules, fc_act_t *act,
 static fc_status_t save(fc_modules_t *modules, fc_act_t *act, fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, modules->generations.allocator, SIZE_MAX);
-  fc_status_t status = fc_state_print(act->decisions, &text.sink, err);
+  fc_status_t status = fc_decisions_print(act->decisions, &text.sink, err);
   if (status == FC_OK) {
     status = fc_loader_save(modules->loader, modules->options.state_dir,
                             fc_text_str(&text), act, err);
@@ -217,7 +217,7 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   fc_decision_t *old = all->decisions;
   all->decisions = act->decisions;
   act->decisions = NULL;
-  fc_state_free(old, all->allocator);
+  fc_decisions_free(old, all->allocator);
   fc_generation_t *head = fc_generations_find(all, name);
   if (!head) return;
   fc_generation_t *g = head;
@@ -229,8 +229,8 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   fc_generation_t *left =
       fc_generations_find_version(all, name, fc_str(act->previous));
   // A rolled back version is unloaded.
-  if (left && fc_state_refuses(all->decisions, name, left->claim.version,
-                               left->file.mark)) {
+  if (left && fc_decisions_refuse(all->decisions, name, left->claim.version,
+                                  left->file.mark)) {
     fc_generations_drain(&modules->generations, left);
     act->unloaded++;
   }

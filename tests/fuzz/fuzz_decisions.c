@@ -4,7 +4,7 @@
 // were read.
 #include <stdlib.h>
 
-#include "modules/state.h"
+#include "modules/decisions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,13 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const fc_str_t read = fc_str_make((const char *)data, size);
   fc_decision_t *list;
   fc_text_t text;
-  if (fc_state_parse(read, allocator, &list, NULL) != FC_OK) return 0;
+  if (fc_decisions_parse(read, allocator, &list, NULL) != FC_OK) return 0;
   fc_text_init(&text, allocator, SIZE_MAX);
-  if (fc_state_print(list, &text.sink, NULL) != FC_OK) abort();
+  if (fc_decisions_print(list, &text.sink, NULL) != FC_OK) abort();
   // The printed text equals the text that was read, except for a missing final newline.
   const fc_str_t printed = fc_text_str(&text);
   if (!fc_str_starts(printed, read)) abort();
   fc_text_deinit(&text);
-  fc_state_free(list, allocator);
+  fc_decisions_free(list, allocator);
   return 0;
 }

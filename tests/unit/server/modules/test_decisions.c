@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is remembered about versions: how it is changed, written and read.
-#include "modules/state.h"
+#include "modules/decisions.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 static fc_status_t print(const fc_decision_t *list, fc_allocator_t allocator,
                          fc_text_t *text, fc_error_t *err) {
   fc_text_init(text, allocator, SIZE_MAX);
-  return fc_state_print(list, &text->sink, err);
+  return fc_decisions_print(list, &text->sink, err);
 }
 
 static void expect_text(const fc_decision_t *list, const char *wanted) {
@@ -68,17 +68,17 @@ static void a_change_takes_the_place_of_what_is_about_the_same(void **state) {
   };
   fc_decision_t *list = NULL, *changed;
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    assert_int_equal(fc_state_change(list, fc_allocator_system(), row->changed,
-                                     &changed, NULL),
+    assert_int_equal(fc_decisions_change(list, fc_allocator_system(),
+                                         row->changed, &changed, NULL),
                      FC_OK);
-    fc_state_free(list, fc_allocator_system());
+    fc_decisions_free(list, fc_allocator_system());
     list = changed;
     expect_text(list, row->text);
   }
-  assert_non_null(fc_state_find(list, FC_STR("m"), FC_STR("")));
-  assert_null(fc_state_find(list, FC_STR("m"), FC_STR("canary")));
-  assert_false(fc_state_refuses(list, FC_STR("m"), FC_STR("4"), 255));
-  fc_state_free(list, fc_allocator_system());
+  assert_non_null(fc_decisions_find(list, FC_STR("m"), FC_STR("")));
+  assert_null(fc_decisions_find(list, FC_STR("m"), FC_STR("canary")));
+  assert_false(fc_decisions_refuse(list, FC_STR("m"), FC_STR("4"), 255));
+  fc_decisions_free(list, fc_allocator_system());
 }
 
 static void what_is_damaged_is_refused(void **state) {
@@ -103,9 +103,9 @@ static void what_is_damaged_is_refused(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_decision_t *list;
     fc_error_t error;
-    assert_int_equal(
-        fc_state_parse(fc_str(row->text), fc_allocator_system(), &list, &error),
-        FC_INVALID_ARGUMENT);
+    assert_int_equal(fc_decisions_parse(fc_str(row->text),
+                                        fc_allocator_system(), &list, &error),
+                     FC_INVALID_ARGUMENT);
     assert_non_null(strstr(error.message, row->says));
   }
 }
@@ -114,8 +114,8 @@ static fc_status_t read_again(fc_allocator_t allocator, void *context,
                               fc_error_t *err) {
   fc_decision_t *list = NULL;
   (void)context;
-  FC_TRY(fc_state_read(fc_str(fc_test_folder()), allocator, &list, err));
-  fc_state_free(list, allocator);
+  FC_TRY(fc_decisions_read(fc_str(fc_test_folder()), allocator, &list, err));
+  fc_decisions_free(list, allocator);
   return FC_OK;
 }
 
@@ -125,33 +125,34 @@ static void the_file_is_replaced_as_a_whole(void **state) {
   static const char kText[] = HEAD "lead m - 3 12\nend\n";
   fc_decision_t *list;
   fc_error_t error;
-  assert_int_equal(fc_state_read(folder, fc_allocator_system(), &list, &error),
-                   FC_OK);
+  assert_int_equal(
+      fc_decisions_read(folder, fc_allocator_system(), &list, &error), FC_OK);
   assert_null(list);
-  assert_int_equal(fc_state_write(folder, fc_str(kText), &error), FC_OK);
-  assert_int_equal(fc_state_read(folder, fc_allocator_system(), &list, &error),
-                   FC_OK);
+  assert_int_equal(fc_decisions_write(folder, fc_str(kText), &error), FC_OK);
+  assert_int_equal(
+      fc_decisions_read(folder, fc_allocator_system(), &list, &error), FC_OK);
   expect_text(list, kText);
-  fc_state_free(list, fc_allocator_system());
+  fc_decisions_free(list, fc_allocator_system());
   assert_true(fc_test_allocation_sweep(read_again, NULL) > 1);
   // If writing fails, the old file stays.
   assert_int_equal(
-      fc_state_write(FC_STR("/nonexistent"), fc_str(kText), &error),
+      fc_decisions_write(FC_STR("/nonexistent"), fc_str(kText), &error),
       FC_UNAVAILABLE);
   assert_non_null(strstr(error.message, "cannot write"));
   char draft[256];
   snprintf(draft, sizeof draft, "%s/modules.new", fc_test_folder());
   assert_int_equal(mkdir(draft, 0700), 0);
-  assert_int_equal(fc_state_write(folder, FC_STR(HEAD "end\n"), &error),
+  assert_int_equal(fc_decisions_write(folder, FC_STR(HEAD "end\n"), &error),
                    FC_UNAVAILABLE);
   assert_int_equal(rmdir(draft), 0);
-  assert_int_equal(fc_state_read(folder, fc_allocator_system(), &list, &error),
-                   FC_OK);
+  assert_int_equal(
+      fc_decisions_read(folder, fc_allocator_system(), &list, &error), FC_OK);
   expect_text(list, kText);
-  fc_state_free(list, fc_allocator_system());
+  fc_decisions_free(list, fc_allocator_system());
   fc_test_put("modules", HEAD "nonsense\n");
-  assert_int_equal(fc_state_read(folder, fc_allocator_system(), &list, &error),
-                   FC_INVALID_ARGUMENT);
+  assert_int_equal(
+      fc_decisions_read(folder, fc_allocator_system(), &list, &error),
+      FC_INVALID_ARGUMENT);
   assert_non_null(strstr(error.message, "/modules: line 2"));
 }
 

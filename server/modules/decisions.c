@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See state.h.
-#include "modules/state.h"
+// See decisions.h.
+#include "modules/decisions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #define FIRST_LINE "farcall 1"
 #define SIZE_MOST (16u << 20)
 
-void fc_state_free(fc_decision_t *list, fc_allocator_t allocator) {
+void fc_decisions_free(fc_decision_t *list, fc_allocator_t allocator) {
   while (list) {
     fc_decision_t *gone = list;
     list = gone->next;
@@ -32,8 +32,8 @@ bool fc_is_alias(fc_str_t text) {
   return good;
 }
 
-const fc_decision_t *fc_state_find(const fc_decision_t *list, fc_str_t name,
-                                   fc_str_t alias) {
+const fc_decision_t *fc_decisions_find(const fc_decision_t *list, fc_str_t name,
+                                       fc_str_t alias) {
   for (; list; list = list->next) {
     if (!list->mark && fc_str_equal(list->name, name) &&
         fc_str_equal(list->alias, alias)) {
@@ -43,8 +43,8 @@ const fc_decision_t *fc_state_find(const fc_decision_t *list, fc_str_t name,
   return NULL;
 }
 
-bool fc_state_refuses(const fc_decision_t *list, fc_str_t name,
-                      fc_str_t version, uint64_t mark) {
+bool fc_decisions_refuse(const fc_decision_t *list, fc_str_t name,
+                         fc_str_t version, uint64_t mark) {
   for (; list; list = list->next) {
     if (list->mark == mark && mark && fc_str_equal(list->name, name) &&
         fc_str_equal(list->version, version)) {
@@ -89,9 +89,10 @@ static bool is_about(const fc_decision_t *old, const fc_decision_t *changed) {
   return !changed->mark && fc_str_equal(old->alias, changed->alias);
 }
 
-fc_status_t fc_state_change(const fc_decision_t *list, fc_allocator_t allocator,
-                            const fc_decision_t *changed,
-                            fc_decision_t **out_list, fc_error_t *err) {
+fc_status_t fc_decisions_change(const fc_decision_t *list,
+                                fc_allocator_t allocator,
+                                const fc_decision_t *changed,
+                                fc_decision_t **out_list, fc_error_t *err) {
   fc_decision_t *made = NULL, **end = &made;
   fc_status_t status = FC_OK;
   for (; list && status == FC_OK; list = list->next) {
@@ -101,7 +102,7 @@ fc_status_t fc_state_change(const fc_decision_t *list, fc_allocator_t allocator,
     status = append(&end, allocator, changed, err);
   }
   if (status == FC_OK) *out_list = made;
-  else fc_state_free(made, allocator);
+  else fc_decisions_free(made, allocator);
   return status;
 }
 
@@ -112,8 +113,8 @@ static fc_str_t or_dash(fc_str_t text) {
   return text.size ? text : FC_STR("-");
 }
 
-fc_status_t fc_state_print(const fc_decision_t *list, fc_sink_t *sink,
-                           fc_error_t *err) {
+fc_status_t fc_decisions_print(const fc_decision_t *list, fc_sink_t *sink,
+                               fc_error_t *err) {
   char line[512];
   FC_TRY(fc_sink_put(sink, FC_STR(FIRST_LINE "\n"), err));
   for (; list; list = list->next) {
@@ -179,8 +180,8 @@ static bool read_line(fc_str_t line, fc_decision_t *out) {
          (!out->before.size || fc_is_version(out->before));
 }
 
-fc_status_t fc_state_parse(fc_str_t text, fc_allocator_t allocator,
-                           fc_decision_t **out_list, fc_error_t *err) {
+fc_status_t fc_decisions_parse(fc_str_t text, fc_allocator_t allocator,
+                               fc_decision_t **out_list, fc_error_t *err) {
   fc_decision_t *made = NULL, **end = &made;
   fc_status_t status = FC_OK;
   bool ended = false;
@@ -201,7 +202,7 @@ fc_status_t fc_state_parse(fc_str_t text, fc_allocator_t allocator,
     status = fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "the last line is not 'end'");
   }
   if (status == FC_OK) *out_list = made;
-  else fc_state_free(made, allocator);
+  else fc_decisions_free(made, allocator);
   return status;
 }
 
@@ -234,8 +235,8 @@ static fc_status_t read_file(int file, const char *path, char *text,
   return FC_OK;
 }
 
-fc_status_t fc_state_read(fc_str_t directory, fc_allocator_t allocator,
-                          fc_decision_t **out_list, fc_error_t *err) {
+fc_status_t fc_decisions_read(fc_str_t directory, fc_allocator_t allocator,
+                              fc_decision_t **out_list, fc_error_t *err) {
   char path[FC_PATH_SIZE_MAX];
   struct stat info;
   *out_list = NULL;
@@ -254,7 +255,8 @@ fc_status_t fc_state_read(fc_str_t directory, fc_allocator_t allocator,
   if (status == FC_OK) status = read_file(file, path, text, size, err);
   close(file);
   if (status == FC_OK) {
-    status = fc_state_parse(fc_str_make(text, size), allocator, out_list, err);
+    status =
+        fc_decisions_parse(fc_str_make(text, size), allocator, out_list, err);
     if (status != FC_OK && err && err->code == FC_CODE_NOT_ACCEPTABLE) {
       char why[sizeof err->message];
       memcpy(why, err->message, sizeof why);
@@ -283,7 +285,8 @@ static bool sync_directory(fc_str_t directory) {
   return done;
 }
 
-fc_status_t fc_state_write(fc_str_t directory, fc_str_t text, fc_error_t *err) {
+fc_status_t fc_decisions_write(fc_str_t directory, fc_str_t text,
+                               fc_error_t *err) {
   char path[FC_PATH_SIZE_MAX], draft[FC_PATH_SIZE_MAX];
   if (!print_path(directory, "modules", path) ||
       !print_path(directory, "modules.new", draft)) {
