@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "control/signals.h"
+#include "control/signal_mask.h"
 
 #define EVENTS 16
 // How long until the kernel is asked again for room.
@@ -179,7 +179,7 @@ static void *live(void *context) {
   fc_nursery_t *nursery = context;
   struct epoll_event events[EVENTS];
   bool more = false;
-  fc_signals_leave_faults(NULL);
+  fc_signal_mask_leave_faults(NULL);
   while (run_one(nursery, &more)) {
     const int count = epoll_wait(nursery->epoll, events, EVENTS,
                                  more ? 0 : timeout_ms(nursery));

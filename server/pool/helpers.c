@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "control/signals.h"
+#include "control/signal_mask.h"
 #include "pool/fault.h"
 #include "pool/spin.h"
 
@@ -166,7 +166,7 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
   pthread_cond_init(&helpers->work, NULL);
   pthread_cond_init(&helpers->done, NULL);
   sigset_t before;
-  fc_signals_leave_faults(&before);
+  fc_signal_mask_leave_faults(&before);
   while (helpers->started < count - 1 &&
          !pthread_create(&helpers->threads[helpers->started], NULL, help,
                          helpers)) {

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "control/signals.h"
+#include "control/signal_mask.h"
 #include "pool/worker.h"
 
 #define STACK_SIZE (16u << 20)
@@ -19,7 +19,7 @@ typedef struct fc_thread_t {
 
 static void *run(void *context) {
   fc_thread_t *thread = context;
-  fc_signals_leave_faults(NULL);
+  fc_signal_mask_leave_faults(NULL);
   fc_worker_main(&thread->worker);
   return NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/signals.h"
+#include "control/signal_mask.h"
 
 #include <pthread.h>
 
@@ -9,7 +9,7 @@
 static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                               SIGABRT, SIGTRAP, SIGSYS};
 
-void fc_signals_leave_faults(sigset_t *out_before) {
+void fc_signal_mask_leave_faults(sigset_t *out_before) {
   sigset_t others;
   sigfillset(&others);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFaults); i++) {
