@@ -4,16 +4,14 @@
 // components, where client generators look for them; then the paths are written.
 #include "dialect/openapi.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "abi/render.h"
 #include "base/hex.h"
+#include "dialect/openapi_errors.h"
+#include "dialect/openapi_sessions.h"
 #include "farcall/abi.h"
 #include "farcall/version.h"
 #include "json/writer.h"
 #include "module/examples.h"
-#include "obs/code.h"
 #include "pool/turn.h"
 
 // A larger example is left out; the document has the path that returns it.
@@ -27,90 +25,6 @@
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
-}
-
-// ---------------------------------------------------------------------------
-// Errors
-
-// Can a call have this error?
-static bool is_of_calls(const fc_code_traits_t *row) {
-  return row->about != FC_CODE_ABOUT_MESSAGE &&
-         row->about != FC_CODE_ABOUT_LOADING;
-}
-
-// Is this the first row of its status whose code a call can have?
-static bool begins_status(const fc_code_traits_t *row) {
-  if (!is_of_calls(row)) return false;
-  for (const fc_code_traits_t *before = fc_code_rows; before < row; before++) {
-    if (before->status == row->status && is_of_calls(before)) return false;
-  }
-  return true;
-}
-
-// Writes the errors among the members of an operation's "responses".
-static fc_status_t put_refusals(fc_sink_t *sink, fc_error_t *err) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
-    if (!begins_status(&fc_code_rows[i])) continue;
-    const int status = fc_code_rows[i].status;
-    FC_TRY(fc_json_print(sink, err,
-                         ",'%d':{'$ref':'#/components/responses/%d'}", status,
-                         status));
-  }
-  return fc_json_print(sink, err,
-                       ",'default':{'$ref':'#/components/responses/problem'}");
-}
-
-static const char kProblem[] =
-    "\",\"content\":{\"application/problem+json\":{\"schema\":"
-    "{\"$ref\":\"#/components/schemas/Problem\"}}}}";
-
-// Writes the codes of a status with their titles: "Invalid JSON (json_syntax), …".
-static fc_status_t put_codes(int status, fc_sink_t *sink, fc_error_t *err) {
-  const char *comma = "";
-  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
-    if (fc_code_rows[i].status != status) continue;
-    const fc_code_info_t *info = fc_code_info(fc_code_rows[i].code);
-    FC_TRY(
-        fc_json_print(sink, err, "%s%s (%s)", comma, info->title, info->text));
-    comma = ", ";
-  }
-  return FC_OK;
-}
-
-static fc_status_t put_responses(fc_sink_t *sink, fc_error_t *err) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
-    if (!begins_status(&fc_code_rows[i])) continue;
-    FC_TRY(fc_json_print(sink, err, "'%d':{'description':'",
-                         fc_code_rows[i].status));
-    FC_TRY(put_codes(fc_code_rows[i].status, sink, err));
-    FC_TRY(fc_json_print(sink, err, "%s,", kProblem));
-  }
-  return fc_json_print(sink, err, "'problem':{'description':'Any other error%s",
-                       kProblem);
-}
-
-static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_json_print(
-      sink, err,
-      "{'type':'object','title':'Problem','properties':{'type':"
-      "{'type':'string'},'title':{'type':'string'},"
-      "'status':{'type':'integer'},'code':{'type':'string','enum':["));
-  const char *comma = "\"";
-  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
-    if (fc_code_rows[i].code == FC_CODE_NONE) continue;
-    FC_TRY(fc_json_print(sink, err, "%s%s", comma,
-                         fc_code_info(fc_code_rows[i].code)->text));
-    comma = "\",\"";
-  }
-  return fc_json_print(
-      sink, err,
-      "']},'detail':{'type':'string'},'pointer':{'type':'string'},"
-      "'byte_offset':{'type':'integer'},'expected':{'type':'string'},"
-      "'got':{'type':'string'},'step':{'type':'integer'},"
-      "'module':{'type':'string'},"
-      "'function':{'type':'string'},'stop':{'type':'string'},"
-      "'request_id':{'type':'string'},'error':{'type':'string'}},"
-      "'required':['type','title','status','code','detail','error']}");
 }
 
 // ---------------------------------------------------------------------------
@@ -277,7 +191,7 @@ static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
   FC_TRY(fc_json_print(
       sink, err,
       "}}},'204':{'description':'The arguments are right (validate=only)'}"));
-  FC_TRY(put_refusals(sink, err));
+  FC_TRY(fc_openapi_put_refusals(sink, err));
   return fc_json_print(sink, err, "}");
 }
 
@@ -356,7 +270,7 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
                          FC_STR_ARG(fc_part_rows[i].text)));
   }
   FC_TRY(put(sink, "}}", err));
-  FC_TRY(put_refusals(sink, err));
+  FC_TRY(fc_openapi_put_refusals(sink, err));
   FC_TRY(put(sink, "}},\"get\":", err));
   FC_TRY(put_id(module, prefix, "-events", sink, err));
   FC_TRY(fc_json_print(
@@ -366,7 +280,7 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
       "one with the id end','content':{'%.*s':{'schema':{'type':'string'}}}},"
       "'204':{'description':'Last-Event-ID was end: there is no more'}",
       FC_STR_ARG(fc_part_rows[FC_PART_FORM_SOURCE].text)));
-  FC_TRY(put_refusals(sink, err));
+  FC_TRY(fc_openapi_put_refusals(sink, err));
   return put(sink, "}}}", err);
 }
 
@@ -407,134 +321,7 @@ static fc_status_t put_function(fc_parts_t *parts,
 }
 
 // ---------------------------------------------------------------------------
-// Sessions
-
-typedef struct operation_t {
-  // Appended to a session's path; NULL: the path of the row before.
-  const char *path;
-  const char *method;
-  const char *id;
-  const char *summary;
-  const char *takes;  // schema of its body; NULL: it has none
-  int status;
-  const char *type;   // of the answer
-  const char *gives;  // its schema; NULL: any object
-} operation_t;
-
-static const operation_t kOperations[] = {
-    {"", "post", "makeSession", "Makes a session", "NewSession", 201, NULL,
-     "Session"},
-    {NULL, "get", "listSessions", "The client's own", NULL, 200, NULL, NULL},
-    {"/{session}", "get", "showSession", "Its values, step and times", NULL,
-     200, NULL, "Session"},
-    {NULL, "delete", "endSession", "Ends it", NULL, 200, NULL, NULL},
-    {"/{session}/fork", "post", "forkSession", "Another one with its values",
-     NULL, 201, NULL, "Session"},
-    {"/{session}/reset", "post", "resetSession", "Lets its values go", NULL,
-     200, NULL, "Session"},
-    {"/{session}/export", "get", "exportSession",
-     "All values, as a safetensors file", NULL, 200,
-     "application/x-safetensors", NULL},
-    {"/{session}/values/{value}", "get", "readValue", "A value", NULL, 200,
-     NULL, NULL},
-    {NULL, "put", "putValue", "Puts a value", "Value", 200, NULL, NULL},
-    {NULL, "delete", "removeValue", "Lets a value go", NULL, 200, NULL,
-     "Session"},
-};
-
-static fc_status_t put_names_in_path(const char *path, fc_sink_t *sink,
-                                     fc_error_t *err) {
-  static const char *const kNames[] = {"module", "session", "value"};
-  const char *comma = "";
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
-    char mark[16];
-    snprintf(mark, sizeof mark, "{%s}", kNames[i]);
-    if (i && !strstr(path, mark)) continue;
-    FC_TRY(fc_json_print(sink, err,
-                         "%s{'name':'%s','in':'path','required':true,"
-                         "'schema':{'type':'string','minLength':1}}",
-                         comma, kNames[i]));
-    comma = ",";
-  }
-  return FC_OK;
-}
-
-// The query parameters for making a session when the body is a file of values, or is
-// empty.
-static const char kMakingQuery[] =
-    "'parameters':["
-    "{'name':'ttl_ms','in':'query','schema':{'type':'integer','minimum':1}},"
-    "{'name':'max_bytes','in':'query','schema':{'type':'integer',"
-    "'minimum':1}},"
-    "{'name':'checkpoint','in':'query','schema':{'type':'boolean'}},"
-    "{'name':'ends_with_connection','in':'query',"
-    "'schema':{'type':'boolean'}}],";
-
-static fc_status_t put_operation(const operation_t *row, fc_sink_t *sink,
-                                 fc_error_t *err) {
-  FC_TRY(fc_json_print(
-      sink, err,
-      ",'%s':{'operationId':'%s','tags':['sessions'],'summary':'%s',",
-      row->method, row->id, row->summary));
-  if (row == kOperations) FC_TRY(fc_json_print(sink, err, kMakingQuery));
-  if (row->takes) {
-    FC_TRY(
-        fc_json_print(sink, err,
-                      "'requestBody':{'content':{'application/json':{'schema':{"
-                      "'$ref':'#/components/schemas/%s'}}}},",
-                      row->takes));
-  }
-  FC_TRY(fc_json_print(sink, err,
-                       "'responses':{'%d':{'description':'%s','content':{"
-                       "'%s':{'schema':{",
-                       row->status, row->summary,
-                       row->type ? row->type : "application/json"));
-  FC_TRY(row->gives
-             ? fc_json_print(sink, err, "'$ref':'#/components/schemas/%s'}}}}",
-                             row->gives)
-             : fc_json_print(sink, err, "'type':'%s'}}}}",
-                             row->type ? "string" : "object"));
-  FC_TRY(put_refusals(sink, err));
-  return put(sink, "}}", err);
-}
-
-static fc_status_t put_session_paths(fc_sink_t *sink, fc_error_t *err) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOperations); i++) {
-    const operation_t *row = &kOperations[i];
-    if (row->path) {
-      FC_TRY(fc_json_print(
-          sink, err, "%s'/api/v1/modules/{module}/sessions%s':{'parameters':[",
-          i ? "}," : "", row->path));
-      FC_TRY(put_names_in_path(row->path, sink, err));
-      FC_TRY(put(sink, "]", err));
-    }
-    FC_TRY(put_operation(row, sink, err));
-  }
-  return put(sink, "}", err);
-}
-
-// ---------------------------------------------------------------------------
 // The document
-
-static const char kSession[] =
-    ",'Session':{'type':'object','properties':{'session':{'type':'string'},"
-    "'step':{'type':'integer'},'ttl_ms':{'type':'integer'},"
-    "'idle_ms':{'type':'integer'},'ends_ms':{'type':'integer'},"
-    "'max_bytes':{'type':'integer'},'checkpoint':{'type':'boolean'},"
-    "'ends_with_connection':{'type':'boolean'},"
-    "'bytes':{'type':'integer'},'values':{'type':'object',"
-    "'additionalProperties':{'type':'object','properties':{"
-    "'type':{'type':'object'},'bytes':{'type':'integer'}},"
-    "'required':['type','bytes']}}},'required':['session','step','ttl_ms',"
-    "'idle_ms','max_bytes','bytes','values']},"
-    "'NewSession':{'type':'object','properties':{"
-    "'ttl_ms':{'type':'integer','minimum':1},"
-    "'max_bytes':{'type':'integer','minimum':1},"
-    "'checkpoint':{'type':'boolean'},"
-    "'ends_with_connection':{'type':'boolean'},'values':{'type':'object',"
-    "'additionalProperties':{'$ref':'#/components/schemas/Value'}}},"
-    "'additionalProperties':false},"
-    "'Value':{'type':'object','description':'a value with its type'}";
 
 static const char kRepeat[] =
     "{'type':'object','properties':{"
@@ -575,18 +362,18 @@ static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
       "The functions this server has loaded. GET of a function's path answers its "
       "signature.",
       fc_version()));
-  FC_TRY(put_responses(sink, err));
+  FC_TRY(fc_openapi_put_responses(sink, err));
   FC_TRY(fc_json_print(sink, err, "},'schemas':{'Options':"));
   FC_TRY(fc_signature_print_options(sink, err));
   FC_TRY(fc_json_print(sink, err, ","));
   FC_TRY(fc_signature_print_stored(sink, err));
-  FC_TRY(fc_json_print(sink, err, kSession));
+  FC_TRY(fc_openapi_put_session_schemas(sink, err));
   FC_TRY(fc_json_print(sink, err, ",'Repeat':"));
   FC_TRY(fc_json_print(sink, err, kRepeat, server->options->max_steps));
   FC_TRY(fc_json_print(sink, err, ",'Step':"));
   FC_TRY(fc_json_print(sink, err, kStep));
   FC_TRY(fc_json_print(sink, err, ",'Problem':"));
-  return put_problem_schema(sink, err);
+  return fc_openapi_put_problem(sink, err);
 }
 
 static fc_status_t pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
@@ -594,7 +381,7 @@ static fc_status_t pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
   *out_more = parts->pass < 2;
   if (parts->pass != 1) return FC_OK;
   FC_TRY(put(sink, "}},\"paths\":{", err));
-  return put_session_paths(sink, err);
+  return fc_openapi_put_session_paths(sink, err);
 }
 
 const fc_parts_form_t fc_openapi_form = {
