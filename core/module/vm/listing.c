@@ -3,6 +3,7 @@
 // Finds the functions that an opened module lists, and what a call of each function
 // needs. At load, any thread.
 #include "abi/walk.h"
+#include "module/vm/exports.h"
 #include "module/vm/hal/preflight.h"
 #include "module/vm/opened.h"
 #include "module/vm/recover.h"

@@ -12,9 +12,9 @@
 #include "module/vm/bridge.h"
 #include "module/vm/cache.h"
 #include "module/vm/context.h"
+#include "module/vm/exports.h"
 #include "module/vm/hal/io_parameters.h"
 #include "module/vm/hal/pool.h"
-#include "module/vm/signature.h"
 
 #define FC_VM_NATIVES 5  // entries of fc_vm_natives, with its NULL
 

@@ -5,6 +5,7 @@
 #include "module/vm/recover.h"
 
 #include "abi/names.h"
+#include "module/vm/exports.h"
 #include "module/vm/files.h"
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
