@@ -16,8 +16,8 @@ target_link_libraries(farcall-one-cli PRIVATE farcall_flags farcall-cli-objects)
 file(GLOB_RECURSE rare core/*.c server/*.c)
 file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
   core/marshal/container.c core/marshal/decode.c core/marshal/encode.c core/marshal/fill.c
-  core/marshal/guard.c core/marshal/leaf.c core/marshal/leaves.c core/marshal/typed.c
-  core/marshal/written.c core/marshal/oip_*.c core/module/native/cell.c
+  core/marshal/framed.c core/marshal/guard.c core/marshal/leaf.c core/marshal/leaves.c
+  core/marshal/typed.c core/marshal/written.c core/marshal/oip_*.c core/module/native/cell.c
   core/module/native/function.c core/module/native/own.c core/module/vm/buffer.c
   core/module/vm/context.c core/module/vm/interp.c core/module/vm/list.c
   core/module/vm/object.c core/module/vm/stack.c core/module/vm/steps.c

@@ -8,7 +8,6 @@
 #include "base/width.h"
 #include "json/writer.h"
 #include "marshal/encoder.h"
-#include "marshal/framed.h"
 #include "marshal/profiled.h"
 #include "value/gather.h"
 
@@ -312,19 +311,14 @@ fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // Raw bytes after the document
 
-struct fc_raw_t {
-  struct fc_raw_t *next;
-  fc_str_t bytes;
-};
-
 // Writes "binary_data_size":n} and keeps the bytes, to write them after the document.
 static fc_status_t defer(fc_encoder_t *encoder, fc_str_t bytes,
                          fc_error_t *err) {
   fc_frame_t *frame = encoder->frame;
   void *memory = NULL;
-  FC_TRY(fc_frame_alloc(frame, 1, sizeof(struct fc_raw_t), &memory, err));
-  struct fc_raw_t *raw = memory;
-  *raw = (struct fc_raw_t){.bytes = bytes};
+  FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_raw_t), &memory, err));
+  fc_raw_t *raw = memory;
+  *raw = (fc_raw_t){.bytes = bytes};
   if (frame->raw_last) frame->raw_last->next = raw;
   else frame->raw_first = raw;
   frame->raw_last = raw;
@@ -687,12 +681,12 @@ static fc_status_t write_list(fc_encoder_t *encoder, fc_error_t *err) {
   return FC_OK;
 }
 
-static fc_status_t write_results(fc_encoder_t *encoder, fc_error_t *err) {
+fc_status_t fc_encoder_results(fc_encoder_t *encoder, fc_error_t *err) {
   FC_TRY(write_list(encoder, err));
   return put(encoder, FC_STR("]}"), err);
 }
 
-static fc_status_t write_profiled(fc_encoder_t *encoder, fc_error_t *err) {
+fc_status_t fc_encoder_profiled(fc_encoder_t *encoder, fc_error_t *err) {
   FC_TRY(write_list(encoder, err));
   FC_TRY(put(encoder, FC_STR("],\"profile\":"), err));
   FC_TRY(fc_profile_write(encoder->frame->profile, encoder->sink, err));
@@ -755,46 +749,12 @@ fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
                             fc_error_t *err) {
   fc_encoder_t encoder;
   FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
-  return fc_encoder_end(&encoder, write_results(&encoder, err), err);
+  return fc_encoder_end(&encoder, fc_encoder_results(&encoder, err), err);
 }
 
 fc_status_t fc_frame_encode_profiled(fc_frame_t *frame, fc_sink_t *sink,
                                      fc_error_t *err) {
   fc_encoder_t encoder;
   FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
-  return fc_encoder_end(&encoder, write_profiled(&encoder, err), err);
-}
-
-// Writes the raw bytes that follow the document.
-static fc_status_t write_raw_bytes(fc_encoder_t *encoder,
-                                   uint64_t *out_document, fc_error_t *err) {
-  *out_document = fc_encoder_written(encoder);
-  const struct fc_raw_t *raw = encoder->frame->raw_first;
-  for (; raw && raw->next; raw = raw->next) {
-    FC_TRY(put(encoder, raw->bytes, err));
-  }
-  return raw ? fc_encoder_put_last(encoder, raw->bytes, err) : FC_OK;
-}
-
-static fc_status_t encode_framed(fc_frame_t *frame,
-                                 fc_status_t (*write)(fc_encoder_t *encoder,
-                                                      fc_error_t *err),
-                                 fc_sink_t *sink, uint64_t *out_document,
-                                 fc_error_t *err) {
-  fc_encoder_t encoder;
-  frame->raw_results = true;
-  FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
-  fc_status_t status = write(&encoder, err);
-  if (status == FC_OK) status = write_raw_bytes(&encoder, out_document, err);
-  return fc_encoder_end(&encoder, status, err);
-}
-
-fc_status_t fc_framed_encode(fc_frame_t *frame, fc_sink_t *sink,
-                             uint64_t *out_document, fc_error_t *err) {
-  return encode_framed(frame, write_results, sink, out_document, err);
-}
-
-fc_status_t fc_framed_encode_profiled(fc_frame_t *frame, fc_sink_t *sink,
-                                      uint64_t *out_document, fc_error_t *err) {
-  return encode_framed(frame, write_profiled, sink, out_document, err);
+  return fc_encoder_end(&encoder, fc_encoder_profiled(&encoder, err), err);
 }

@@ -42,6 +42,10 @@ size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
 fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
                                 fc_error_t *err);
 
+// These write the document {"results":[…]}, and {"results":[…],"profile":{…}} of a call
+// that was profiled. Where the frame has raw_results, the raw bytes are kept in it.
+fc_status_t fc_encoder_results(fc_encoder_t *encoder, fc_error_t *err);
+fc_status_t fc_encoder_profiled(fc_encoder_t *encoder, fc_error_t *err);
 // Writes one of the plan's outputs as JSON. If its value lies in the store, this is
 // {"ref":…}.
 fc_status_t fc_encoder_output(fc_encoder_t *encoder, uint32_t output,

@@ -78,6 +78,12 @@ typedef struct fc_stored_ways_t {
   const fc_store_row_t *(*output)(const fc_frame_t *frame, uint32_t output);
 } fc_stored_ways_t;
 
+// Bytes that are written after the document.
+typedef struct fc_raw_t {
+  struct fc_raw_t *next;
+  fc_str_t bytes;
+} fc_raw_t;
+
 struct fc_frame_t {
   fc_allocator_t allocator;
   fc_limits_t limits;
@@ -118,8 +124,8 @@ struct fc_frame_t {
   fc_str_t raw;  // raw bytes that no value has used yet
   // Tensors, and values declared as bytes (not text), are written after the document.
   bool raw_results;
-  struct fc_raw_t *raw_first;  // the bytes to write there, in document order
-  struct fc_raw_t *raw_last;
+  fc_raw_t *raw_first;  // the bytes to write there, in document order
+  fc_raw_t *raw_last;
   fc_guarded_t guarded;  // guarded copies of this call's arguments
   uint64_t *sums;        // of the arguments; NULL: not compared (written.c)
   uint64_t sum;
