@@ -567,9 +567,7 @@ fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,
                            fc_code_t code, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(fc_json_next(reader, &token, err));
-  return token == wanted ? FC_OK
-                         : fc_json_mismatch(reader, code, token,
-                                            fc_json_token_name(wanted), err);
+  return fc_json_check(reader, token, wanted, code, err);
 }
 
 fc_status_t fc_json_read_members(fc_json_reader_t *reader,

@@ -80,6 +80,14 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 fc_status_t fc_json_mismatch(const fc_json_reader_t *reader, fc_code_t code,
                              fc_json_token_t token, const char *expected,
                              fc_error_t *err);
+// Fails with `code` unless `token`, which was just read, is `wanted`.
+static inline fc_status_t fc_json_check(const fc_json_reader_t *reader,
+                                        fc_json_token_t token,
+                                        fc_json_token_t wanted, fc_code_t code,
+                                        fc_error_t *err) {
+  if (token == wanted) return FC_OK;
+  return fc_json_mismatch(reader, code, token, fc_json_token_name(wanted), err);
+}
 // Reads the next token, which must be `wanted`. If it is another token, fails with
 // `code`.
 fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,

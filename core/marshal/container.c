@@ -109,10 +109,8 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
   if (!list && !bytes) return untyped(frame, "an object", err);
   FC_TRY(fc_json_next(reader, &token, err));
   if (list) {
-    if (token != FC_JSON_ARRAY_BEGIN) {
-      return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
-                              "an array", err);
-    }
+    FC_TRY(fc_json_check(&frame->reader, token, FC_JSON_ARRAY_BEGIN,
+                         FC_CODE_TYPE_MISMATCH, err));
     fc_level_t *level = push(frame, op, dest);
     level->child = &kUnknown;
     level->wrapped = true;
@@ -379,10 +377,8 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
   }
   level->count++;
   if (level->dim + 1 < level->op->rank) {
-    if (token != FC_JSON_ARRAY_BEGIN) {
-      return fc_json_mismatch(&frame->reader, FC_CODE_SHAPE_MISMATCH, token,
-                              "an array", err);
-    }
+    FC_TRY(fc_json_check(&frame->reader, token, FC_JSON_ARRAY_BEGIN,
+                         FC_CODE_SHAPE_MISMATCH, err));
     const fc_op_t *op = level->op;
     int32_t next = level->dim + 1;
     fc_level_t *inner = push(frame, op, NULL);

@@ -128,10 +128,8 @@ static fc_status_t read_root_dict(fc_frame_t *frame, document_t *document,
 static fc_status_t read_args(fc_frame_t *frame, document_t *document,
                              fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
-  if (token != FC_JSON_ARRAY_BEGIN) {
-    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
-                            "an array", err);
-  }
+  FC_TRY(fc_json_check(&frame->reader, token, FC_JSON_ARRAY_BEGIN,
+                       FC_CODE_JSON_SCHEMA, err));
   for (uint32_t i = 0;; i++) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_ARRAY_END) break;
@@ -192,10 +190,8 @@ static bool takes_rest(const fc_plan_t *plan, fc_str_t name) {
 static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
                                fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
-                            "an object", err);
-  }
+  FC_TRY(fc_json_check(&frame->reader, token, FC_JSON_OBJECT_BEGIN,
+                       FC_CODE_JSON_SCHEMA, err));
   for (;;) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
@@ -310,10 +306,8 @@ static fc_status_t read_option(fc_frame_t *frame, uint32_t option,
 static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
                                 fc_error_t *err) {
   unsigned values[OPTION_COUNT] = {0};
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
-                            "an object", err);
-  }
+  FC_TRY(fc_json_check(&frame->reader, token, FC_JSON_OBJECT_BEGIN,
+                       FC_CODE_JSON_SCHEMA, err));
   for (;;) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;

@@ -67,9 +67,9 @@ static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   *out_absent = token == FC_JSON_NULL;
-  if (token == wanted || *out_absent) return FC_OK;
-  return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH, token,
-                          fc_json_token_name(wanted), err);
+  if (*out_absent) return FC_OK;
+  return fc_json_check(&request->frame->reader, token, wanted,
+                       FC_CODE_TYPE_MISMATCH, err);
 }
 
 // Reads an object, or null, which counts as an object that was left out.
@@ -92,10 +92,8 @@ static fc_status_t read_objects(request_t *request,
   for (;;) {
     FC_TRY(next(request, &token, err));
     if (token == FC_JSON_ARRAY_END) return FC_OK;
-    if (token != FC_JSON_OBJECT_BEGIN) {
-      return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH,
-                              token, "an object", err);
-    }
+    FC_TRY(fc_json_check(&request->frame->reader, token, FC_JSON_OBJECT_BEGIN,
+                         FC_CODE_TYPE_MISMATCH, err));
     FC_TRY(read(request, err));
   }
 }
@@ -612,11 +610,8 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
       {FC_STR("id"), read_id, NULL},
   };
   fc_json_token_t token;
-  FC_TRY(next(request, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_json_mismatch(&request->frame->reader, FC_CODE_JSON_SCHEMA, token,
-                            "an object", err);
-  }
+  FC_TRY(fc_json_expect(&request->frame->reader, FC_JSON_OBJECT_BEGIN,
+                        FC_CODE_JSON_SCHEMA, err));
   FC_TRY(fc_json_read_members(&request->frame->reader, kRows,
                               FC_ARRAY_COUNT(kRows), request, err));
   if (!request->inputs_seen && request->inputs.missing) {

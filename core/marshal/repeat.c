@@ -53,9 +53,8 @@ static fc_status_t lacks(fc_frame_t *frame, const char *name, fc_error_t *err) {
 
 static fc_status_t expect(fc_frame_t *frame, fc_json_token_t wanted,
                           fc_json_token_t token, fc_error_t *err) {
-  if (token == wanted) return FC_OK;
-  return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
-                          fc_json_token_name(wanted), err);
+  return fc_json_check(&frame->reader, token, wanted, FC_CODE_TYPE_MISMATCH,
+                       err);
 }
 
 // ---------------------------------------------------------------------------

@@ -284,11 +284,8 @@ static fc_status_t add_output(fc_frame_t *frame, uint32_t number, fc_str_t name,
 fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(needs_store(frame, "keep", err));
-  FC_TRY(fc_json_next(&frame->reader, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
-                            "an object", err);
-  }
+  FC_TRY(fc_json_expect(&frame->reader, FC_JSON_OBJECT_BEGIN,
+                        FC_CODE_JSON_SCHEMA, err));
   for (;;) {
     uint32_t number = 0;
     fc_str_t name;

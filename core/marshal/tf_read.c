@@ -391,11 +391,8 @@ static fc_status_t read_member(request_t *request, fc_error_t *err) {
 
 static fc_status_t read_document(request_t *request, fc_error_t *err) {
   fc_json_token_t token;
-  FC_TRY(next(request, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_json_mismatch(&request->frame->reader, FC_CODE_JSON_SCHEMA, token,
-                            "an object", err);
-  }
+  FC_TRY(fc_json_expect(&request->frame->reader, FC_JSON_OBJECT_BEGIN,
+                        FC_CODE_JSON_SCHEMA, err));
   for (;;) {
     FC_TRY(next(request, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
