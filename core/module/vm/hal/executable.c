@@ -119,23 +119,6 @@ fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
   return FC_OK;
 }
 
-fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
-                                     fc_vm_invocation_t *invocation,
-                                     fc_str_t name, int64_t *out_id,
-                                     fc_error_t *err) {
-  const uint32_t count = executable->kind->count(executable);
-  FC_TRY(fc_vm_work(invocation, (uint64_t)count * WORK_PER_NAME, err));
-  for (uint32_t i = 0; i < count; i++) {
-    if (!fc_str_equal(executable->kind->at(executable, i).name, name)) continue;
-    *out_id = i;
-    return FC_OK;
-  }
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, name);
-  return fc_hal_fail(err, FC_NOT_FOUND, "the executable has no function '%s'",
-                     shown);
-}
-
 static void enter_dispatch(const fc_hal_executable_t *executable,
                            fc_profile_t *profile,
                            const fc_hal_dispatch_t *dispatch) {
@@ -211,6 +194,24 @@ FC_HAL_CALL(executable_create) {
   return fc_hal_executable_from_call(call, 2, err);
 }
 
+// Finds the number by which dispatches name the function: its place among the kernels.
+// Costs fuel for the search.
+static fc_status_t lookup(const fc_hal_executable_t *executable,
+                          fc_vm_invocation_t *invocation, fc_str_t name,
+                          int64_t *out_id, fc_error_t *err) {
+  const uint32_t count = executable->kind->count(executable);
+  FC_TRY(fc_vm_work(invocation, (uint64_t)count * WORK_PER_NAME, err));
+  for (uint32_t i = 0; i < count; i++) {
+    if (!fc_str_equal(executable->kind->at(executable, i).name, name)) continue;
+    *out_id = i;
+    return FC_OK;
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  return fc_hal_fail(err, FC_NOT_FOUND, "the executable has no function '%s'",
+                     shown);
+}
+
 // Operands: (executable, name) -> id
 FC_HAL_CALL(executable_lookup) {
   fc_hal_executable_t *executable;
@@ -218,6 +219,5 @@ FC_HAL_CALL(executable_lookup) {
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_EXECUTABLE, false, &executable,
                          err));
   FC_TRY(fc_hal_text(call, 1, &name, err));
-  return fc_hal_executable_lookup(executable, call->invocation, name,
-                                  &call->results[0].i64, err);
+  return lookup(executable, call->invocation, name, &call->results[0].i64, err);
 }

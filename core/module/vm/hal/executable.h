@@ -43,13 +43,6 @@ fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
                                         uint32_t first,
                                         fc_error_t *err) FC_MUST_CHECK;
 
-// Finds the number by which dispatches name the function: its place among the
-// kernels. Costs fuel for the search. NOT_FOUND when no function has that name.
-fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
-                                     fc_vm_invocation_t *invocation,
-                                     fc_str_t name, int64_t *out_id,
-                                     fc_error_t *err) FC_MUST_CHECK;
-
 typedef struct fc_hal_dispatch_t {
   int64_t function;
   uint32_t count[3];

@@ -6,6 +6,7 @@
 
 #include "module/vm/buffer.h"
 #include "module/vm/context.h"
+#include "module/vm/hal/calls.h"
 #include "module/vm/hal/executable.h"
 #include "module/vm/hal/hal.h"
 
@@ -90,23 +91,13 @@ static fc_status_t dispatch(fc_vm_native_call_t *call, fc_error_t *err) {
   return run(call, call->arguments[1].i64, err);
 }
 
-// Operands: (executable, name) -> id
-static fc_status_t lookup(fc_vm_native_call_t *call, fc_error_t *err) {
-  fc_hal_executable_t *executable;
-  fc_str_t name;
-  FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_EXECUTABLE, false, &executable,
-                         err));
-  FC_TRY(fc_hal_text(call, 1, &name, err));
-  return fc_hal_executable_lookup(executable, call->invocation, name,
-                                  &call->results[0].i64, err);
-}
-
 static const fc_vm_native_function_t functions[] = {
     {"executable.dispatch", "0riiiiCiDCrIID_v", FC_VM_EFFECT_BUFFER,
      dispatch_index},
     {"executable.dispatch", "0rIiiiCiDCrIID_v", FC_VM_EFFECT_BUFFER, dispatch},
     {"executable.load", "0rrr_r", FC_VM_EFFECT_LONG, load},
-    {"executable.lookup.function", "0rr_I", FC_VM_EFFECT_NONE, lookup},
+    {"executable.lookup.function", "0rr_I", FC_VM_EFFECT_NONE,
+     fc_hal_call_executable_lookup},
     {"executable.query_support", "0r_i", FC_VM_EFFECT_NONE, query_support},
 };
 
