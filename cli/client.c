@@ -31,15 +31,17 @@
 #define UNIX_SCHEME "unix:"
 
 // The schemes of URLs, with their ports and protocols.
-static const struct {
+typedef struct scheme_t {
   const char *text;
   const char *port;
   bool is_https;
   bool is_grpc;
-} kSchemes[] = {{"http://", "80", false, false},
-                {"https://", "443", true, false},
-                {"grpc://", "80", false, true},
-                {"grpcs://", "443", true, true}};
+} scheme_t;
+
+static const scheme_t kSchemes[] = {{"http://", "80", false, false},
+                                    {"https://", "443", true, false},
+                                    {"grpc://", "80", false, true},
+                                    {"grpcs://", "443", true, true}};
 
 // ---------------------------------------------------------------------------
 // URLs
@@ -71,48 +73,61 @@ static fc_status_t parse_unix(const char *url, fc_remote_t *out_server,
   return FC_OK;
 }
 
+// Returns the scheme with which `*at` begins, and moves `*at` behind it. HTTP if there is
+// none; NULL if there is another one.
+static const scheme_t *take_scheme(const char **at) {
+  const char *end = strstr(*at, "://");
+  if (!end) return &kSchemes[0];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kSchemes); i++) {
+    const size_t size = strlen(kSchemes[i].text);
+    if (strncmp(*at, kSchemes[i].text, size) != 0) continue;
+    *at += size;
+    return &kSchemes[i];
+  }
+  return NULL;
+}
+
+// Cuts an authority, which may have an IPv6 address in brackets. *port stays if there is
+// none.
+static fc_str_t cut_host(fc_str_t authority, fc_str_t *port) {
+  const char *at = authority.data, *end = at + authority.size;
+  const char *close =
+      authority.size && at[0] == '[' ? memchr(at, ']', authority.size) : NULL;
+  const char *tail = close ? close + 1 : at;
+  const char *colon = memchr(tail, ':', (size_t)(end - tail));
+  if (colon) *port = fc_str_make(colon + 1, (size_t)(end - colon - 1));
+  if (close) return fc_str_make(at + 1, (size_t)(close - at - 1));
+  return fc_str_make(at, (size_t)((colon ? colon : end) - at));
+}
+
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_remote_t *out_server, fc_error_t *err) {
   if (!strncmp(url, UNIX_SCHEME, strlen(UNIX_SCHEME))) {
     return parse_unix(url, out_server, err);
   }
-  const char *scheme_end = strstr(url, "://");
-  const char *at = scheme_end ? scheme_end + 3 : url;
-  size_t scheme = 0;
-  while (scheme_end && scheme < FC_ARRAY_COUNT(kSchemes) &&
-         strncmp(url, kSchemes[scheme].text, (size_t)(at - url)) != 0) {
-    scheme++;
-  }
-  if (scheme == FC_ARRAY_COUNT(kSchemes)) {
+  const char *at = url;
+  const scheme_t *scheme = take_scheme(&at);
+  if (!scheme) {
     return refuse_url(err, url,
                       "only http://, https://, grpc://, grpcs:// and unix: are "
                       "spoken here");
   }
-  size_t size = strcspn(at, "/?#");
-  fc_str_t authority = {at, size}, host = authority;
-  fc_str_t port = fc_str(kSchemes[scheme].port);
-  if (memchr(at, '@', size)) {
+  const fc_str_t authority = {at, strcspn(at, "/?#")};
+  fc_str_t prefix = fc_str(at + authority.size);
+  if (memchr(at, '@', authority.size)) {
     return refuse_url(err, url, "a user name has no meaning here");
   }
-  const char *close = size && at[0] == '[' ? memchr(at, ']', size) : NULL;
-  const char *tail = close ? close + 1 : at;
-  const char *colon = memchr(tail, ':', (size_t)(at + size - tail));
-  if (colon) {
-    host.size = (size_t)(colon - at);
-    port = fc_str_make(colon + 1, (size_t)(at + size - colon - 1));
-  }
-  if (close) host = fc_str_make(at + 1, (size_t)(close - at - 1));
-  fc_str_t prefix = fc_str(at + size);
   if (memchr(prefix.data, '?', prefix.size) ||
       memchr(prefix.data, '#', prefix.size)) {
     return refuse_url(err, url, "a query has no meaning here");
   }
   while (prefix.size && prefix.data[prefix.size - 1] == '/') prefix.size--;
+  fc_str_t port = fc_str(scheme->port);
+  const fc_str_t host = cut_host(authority, &port);
   if (!host.size) return refuse_url(err, url, "it names no host");
   if (!is_digits(port)) return refuse_url(err, url, "its port is no number");
-  *out_server = (fc_remote_t){.url = url,
-                              .is_https = kSchemes[scheme].is_https,
-                              .is_grpc = kSchemes[scheme].is_grpc};
+  *out_server = (fc_remote_t){
+      .url = url, .is_https = scheme->is_https, .is_grpc = scheme->is_grpc};
   out_server->rules.http2 = out_server->is_grpc;
   out_server->rules.host = out_server->host = fc_arena_copy(arena, host).data;
   out_server->port = fc_arena_copy(arena, port).data;

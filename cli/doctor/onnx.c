@@ -267,62 +267,74 @@ static void multiply_dims(fc_pb_field_t field, uint64_t *elements) {
   }
 }
 
-// Counts the bytes of a constant, and checks that they exist.
-static void check_tensor(model_t *model, fc_str_t bytes, bool is_weight) {
-  if (!is_looked_at(model)) return;
-  fc_message_t message = fc_message(bytes);
+// A constant of the model.
+typedef struct constant_t {
+  fc_str_t name;
+  uint64_t elements;
+  uint64_t type;
+  uint64_t raw;  // bytes in the file, if `has_raw`
+  bool has_raw;
+  bool is_outside;  // the bytes are in another file
+  fc_onnx_outside_t outside;
+} constant_t;
+
+static constant_t read_constant(fc_message_t *message) {
+  constant_t constant = {.elements = 1};
   fc_pb_field_t field;
-  fc_str_t name = {0};
-  uint64_t elements = 1, type = 0, raw = 0;
-  bool has_raw = false, is_outside = false;
-  fc_onnx_outside_t outside = {0};
-  while (fc_message_next(&message, &field)) {
+  while (fc_message_next(message, &field)) {
     switch (field.number) {
       case 1:
-        multiply_dims(field, &elements);
+        multiply_dims(field, &constant.elements);
         break;
       case 2:
-        type = field.value;
+        constant.type = field.value;
         break;
       case 8:
-        name = field.bytes;
+        constant.name = field.bytes;
         break;
       case 9:
-        has_raw = true;
-        raw = field.bytes.size;
+        constant.has_raw = true;
+        constant.raw = field.bytes.size;
         break;
       case 13:
-        fc_onnx_read_outside(field.bytes, &outside);
+        fc_onnx_read_outside(field.bytes, &constant.outside);
         break;
       case 14:
-        is_outside = field.value == 1;
+        constant.is_outside = field.value == 1;
         break;
       default:
         break;
     }
   }
+  return constant;
+}
+
+// Counts the bytes of a constant, and checks that they exist.
+static void check_constant(model_t *model, fc_str_t bytes, bool is_weight) {
+  if (!is_looked_at(model)) return;
+  fc_message_t message = fc_message(bytes);
+  const constant_t it = read_constant(&message);
+  const char *name = fc_checkup_name(model->checkup, it.name);
   if (message.damaged) {
-    add_damage(model, fc_checkup_name(model->checkup, name));
+    add_damage(model, name);
     return;
   }
-  if (is_weight) remember(model, &model->names, name);
+  if (is_weight) remember(model, &model->names, it.name);
   uint64_t size = 0;
-  if (__builtin_mul_overflow(elements, type_bits(type), &size))
+  if (__builtin_mul_overflow(it.elements, type_bits(it.type), &size))
     size = UINT64_MAX;
   size = size / 8;
   if (size < INT64_MAX - (uint64_t)model->checkup->footprint.weights) {
     model->checkup->footprint.weights += (int64_t)size;
   }
-  const char *place = fc_checkup_print(model->checkup, "weight %s",
-                                       fc_checkup_name(model->checkup, name));
-  if (is_outside) {
-    fc_onnx_check_outside(model->checkup, name, &outside);
-  } else if (has_raw && type_bits(type) && raw != size) {
-    add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, fc_str(type_name(type)),
-        place,
+  if (it.is_outside) {
+    fc_onnx_check_outside(model->checkup, it.name, &it.outside);
+  } else if (it.has_raw && type_bits(it.type) && it.raw != size) {
+    add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, fc_str(type_name(it.type)),
+        fc_checkup_print(model->checkup, "weight %s", name),
         fc_checkup_print(model->checkup,
                          "its shape wants %llu bytes, the file has %llu",
-                         (unsigned long long)size, (unsigned long long)raw),
+                         (unsigned long long)size, (unsigned long long)it.raw),
         "the file was changed: export the model again");
   }
 }
@@ -337,7 +349,7 @@ static void check_attribute(model_t *model, fc_str_t bytes, unsigned depth) {
   fc_message_t message = fc_message(bytes);
   fc_pb_field_t field;
   while (is_open(model) && fc_message_next(&message, &field)) {
-    if (field.number == 5) check_tensor(model, field.bytes, false);
+    if (field.number == 5) check_constant(model, field.bytes, false);
     if (field.number == 6 || field.number == 11) {
       check_graph(model, field.bytes, depth + 1);
     }
@@ -440,7 +452,7 @@ static void check_graph(model_t *model, fc_str_t bytes, unsigned depth) {
     return;
   }
   while (is_open(model) && fc_message_next(&message, &field)) {
-    if (field.number == 5) check_tensor(model, field.bytes, true);
+    if (field.number == 5) check_constant(model, field.bytes, true);
     if (field.number == 15) {
       add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, FC_STR("sparse weight"),
           "", "IREE's importer takes dense weights only",

@@ -225,15 +225,16 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Nodes
 
-// Adds the node of a type of an IREE dialect, as callers see it. For a list of
-// lists, each turn of the loop adds one list, from the outermost on.
-static fc_status_t dialect_node(reader_t *reader, const item_t *item,
-                                uint32_t *out_node) {
-  static const struct {
-    const char *text;
-    fc_type_kind_t kind;
-    fc_flavor_t flavor;
-  } leaves[] = {
+// Types of IREE's dialects, as callers see them. Other types that begin with '!' are
+// opaque, or lists.
+typedef struct dialect_leaf_t {
+  const char *text;
+  fc_type_kind_t kind;
+  fc_flavor_t flavor;
+} dialect_leaf_t;
+
+static const dialect_leaf_t *find_leaf(fc_str_t text) {
+  static const dialect_leaf_t kLeaves[] = {
       {"!hal.buffer_view", FC_TYPE_UNKNOWN, FC_FLAVOR_NONE},
       {"!util.buffer", FC_TYPE_BYTES, FC_FLAVOR_RAW},
       {"!vm.buffer", FC_TYPE_BYTES, FC_FLAVOR_RAW},
@@ -242,36 +243,45 @@ static fc_status_t dialect_node(reader_t *reader, const item_t *item,
       {"!util.list<?>", FC_TYPE_UNKNOWN, FC_FLAVOR_NONE},
       {"!vm.list<?>", FC_TYPE_UNKNOWN, FC_FLAVOR_NONE},
   };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kLeaves); i++) {
+    if (fc_str_equal(text, fc_str(kLeaves[i].text))) return &kLeaves[i];
+  }
+  return NULL;
+}
+
+// Adds the node of a type that is no list.
+static fc_status_t leaf_node(reader_t *reader, const item_t *item,
+                             fc_str_t text, const dialect_leaf_t *leaf,
+                             uint32_t *out_node) {
   fc_builder_t *builder = reader->builder;
+  fc_error_t inner;
+  if (leaf) {
+    *out_node = leaf->kind == FC_TYPE_BYTES
+                    ? fc_builder_bytes(builder, leaf->flavor)
+                    : fc_builder_node(builder, leaf->kind);
+  } else if (text.data[0] == '!') {
+    *out_node = fc_builder_opaque(builder, text);
+  } else if (fc_mlir_type_build(builder, text, out_node, &inner) != FC_OK) {
+    return fault(reader, item->type_at, "%s", inner.message);
+  }
+  return FC_OK;
+}
+
+// Adds the node of a type of an IREE dialect, as callers see it. For a list of
+// lists, each turn of the loop adds one list, from the outermost on.
+static fc_status_t dialect_node(reader_t *reader, const item_t *item,
+                                uint32_t *out_node) {
+  const fc_str_t prefix = FC_STR("!util.list<");
   fc_str_t text = item->type.text;
   uint32_t parent = FC_NODE_NONE, node = FC_NODE_NONE;
   for (uint32_t depth = 0; depth < FC_TYPE_DEPTH_MAX; depth++) {
-    bool known = false;
-    for (size_t i = 0; i < FC_ARRAY_COUNT(leaves) && !known; i++) {
-      known = fc_str_equal(text, fc_str(leaves[i].text));
-      if (!known) continue;
-      node = leaves[i].kind == FC_TYPE_BYTES
-                 ? fc_builder_bytes(builder, leaves[i].flavor)
-                 : fc_builder_node(builder, leaves[i].kind);
-    }
-    fc_str_t prefix = FC_STR("!util.list<");
-    bool list =
-        !known && fc_str_starts(text, prefix) && fc_str_ends(text, FC_STR(">"));
-    if (list) {
-      node = fc_builder_node(builder, FC_TYPE_LIST);
-    } else if (!known && text.data[0] == '!') {
-      node = fc_builder_opaque(builder, text);
-    } else if (!known) {
-      fc_error_t inner;
-      if (fc_mlir_type_build(builder, text, &node, &inner) != FC_OK) {
-        return fault(reader, item->type_at, "%s", inner.message);
-      }
-    }
-    if (depth) {
-      fc_builder_append(builder, parent, node);
-    } else {
-      *out_node = node;
-    }
+    const dialect_leaf_t *leaf = find_leaf(text);
+    const bool list =
+        !leaf && fc_str_starts(text, prefix) && fc_str_ends(text, FC_STR(">"));
+    if (list) node = fc_builder_node(reader->builder, FC_TYPE_LIST);
+    else FC_TRY(leaf_node(reader, item, text, leaf, &node));
+    if (depth) fc_builder_append(reader->builder, parent, node);
+    else *out_node = node;
     if (!list) return FC_OK;
     parent = node;
     text =

@@ -443,6 +443,23 @@ static bool lends(const fc_plan_t *plan) {
   return false;
 }
 
+// Notes what holds of all inputs together: which stand by position, and which arguments
+// are the members of one dict.
+static void note_inputs(fc_plan_t *plan) {
+  const fc_signature_t *signature = plan->signature;
+  plan->positional_count = plan->input_count;
+  if (signature->root_tree && signature->argument_count &&
+      plan->ops[0].kind == FC_TYPE_DICT) {
+    plan->root_dict = &plan->ops[0];
+    plan->positional_count = 0;
+  }
+  if (plan->input_count) {
+    const fc_plan_param_t *last = &plan->inputs[plan->input_count - 1];
+    if (last->op->flavor == FC_FLAVOR_KWARGS) plan->rest = last;
+  }
+  plan->lends = lends(plan);
+}
+
 fc_status_t fc_plan_create(const fc_signature_t *signature,
                            fc_allocator_t allocator, fc_plan_t **out_plan,
                            fc_error_t *err) {
@@ -471,17 +488,7 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
     fc_plan_destroy(plan);
     return status;
   }
-  plan->positional_count = plan->input_count;
-  if (signature->root_tree && signature->argument_count &&
-      plan->ops[0].kind == FC_TYPE_DICT) {
-    plan->root_dict = &plan->ops[0];
-    plan->positional_count = 0;
-  }
-  if (plan->input_count) {
-    const fc_plan_param_t *last = &plan->inputs[plan->input_count - 1];
-    if (last->op->flavor == FC_FLAVOR_KWARGS) plan->rest = last;
-  }
-  plan->lends = lends(plan);
+  note_inputs(plan);
   if (fc_signature_may_batch(signature)) {
     plan->batch = fc_batch_create(signature, allocator);
     if (!plan->batch) {

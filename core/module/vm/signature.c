@@ -378,48 +378,61 @@ static void finish(subject_t *s, const fc_signature_t *signature, fc_str_t name,
   if (s->warning[0]) fc_builder_warning(s->builder, fc_str(s->warning));
 }
 
-// Tries one source. FC_NOT_FOUND: there is no such source, or it was skipped.
-static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
-                              fc_str_t reason, fc_signature_t **out,
-                              fc_error_t *err) {
-  fc_error_t why = {0};
+// Reads one source, and compares it with the module. *out_signature may be set even if
+// this fails. FC_NOT_FOUND: there is no such source.
+static fc_status_t read_source(subject_t *s, size_t index,
+                               fc_signature_t **out_signature,
+                               fc_error_t *err) {
   fc_builder_reset(s->builder);
-  fc_status_t status = sources[index].read(s, &why);
-  if (status == FC_NOT_FOUND) return status;
-  fc_signature_t *signature = NULL;
-  if (status == FC_OK) {
-    status = fc_signature_build(s->builder, &signature, &why);
-  }
-  fc_vm_fit_t fit = {.signature = signature,
+  FC_TRY(sources[index].read(s, err));
+  FC_TRY(fc_signature_build(s->builder, out_signature, err));
+  fc_vm_fit_t fit = {.signature = *out_signature,
                      .builder = s->builder,
                      .function = s->function,
                      .cconv = &s->cconv,
                      .recovered = &s->recovered,
                      .warning = s->warning};
-  if (status == FC_OK && !fc_vm_fits(&fit)) {
-    status = fc_fail(&why, FC_CODE_ABI_METADATA,
-                     "%s does not fit the calling convention '%.*s', or what "
-                     "the code says of shapes",
-                     index ? "it" : "its sidecar's description",
-                     FC_STR_ARG(s->function->cconv_text));
+  if (fc_vm_fits(&fit)) return FC_OK;
+  return fc_fail(err, FC_CODE_ABI_METADATA,
+                 "%s does not fit the calling convention '%.*s', or what "
+                 "the code says of shapes",
+                 index ? "it" : "its sidecar's description",
+                 FC_STR_ARG(s->function->cconv_text));
+}
+
+// Adds roles and names. *out_named: the sidecar gave some, and *signature, which may be
+// NULL after a failure, was built with them.
+static fc_status_t add_names(subject_t *s, fc_str_t name,
+                             fc_signature_t **signature, bool *out_named,
+                             fc_error_t *err) {
+  s->static_shapes = has_static_shapes(*signature);
+  set_roles(s, *signature);
+  if (s->names) {
+    FC_TRY(
+        fc_names_apply(s->names, name, *signature, s->builder, out_named, err));
   }
-  s->static_shapes = status == FC_OK && has_static_shapes(signature);
+  if (*out_named) {
+    fc_signature_destroy(*signature);
+    *signature = NULL;
+    FC_TRY(fc_signature_build(s->builder, signature, err));
+  }
+  name_dims(s, *signature);
+  return name_arguments(s, *signature, err);
+}
+
+// Tries one source. FC_NOT_FOUND: there is no such source, or it was skipped.
+static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
+                              fc_str_t reason, fc_signature_t **out,
+                              fc_error_t *err) {
+  fc_error_t why = {0};
+  fc_signature_t *signature = NULL;
   bool named = false;
-  if (status == FC_OK) set_roles(s, signature);
-  if (status == FC_OK && s->names) {
-    status =
-        fc_names_apply(s->names, name, signature, s->builder, &named, &why);
-  }
-  if (status == FC_OK && named) {
-    fc_signature_destroy(signature);
-    signature = NULL;
-    status = fc_signature_build(s->builder, &signature, &why);
-  }
-  if (status == FC_OK) name_dims(s, signature);
-  if (status == FC_OK) status = name_arguments(s, signature, &why);
-  const char *lack = status == FC_OK ? lacks(s, signature) : NULL;
-  if (lack && !reason.size) reason = fc_str(lack);
+  fc_status_t status = read_source(s, index, &signature, &why);
+  if (status == FC_NOT_FOUND) return status;
+  if (status == FC_OK) status = add_names(s, name, &signature, &named, &why);
   if (status == FC_OK) {
+    const char *lack = lacks(s, signature);
+    if (lack && !reason.size) reason = fc_str(lack);
     finish(s, signature, name, reason);
     status = fc_signature_build(s->builder, out, &why);
   }
