@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function of a native module. It is prepared at load, so that a call only
-// fills cells, makes one ffi_call and checks what was returned. Prepared
-// functions are immutable; a call runs on its instance's thread.
+// One function of a native module. It is prepared at load (prepare.c), so that a call
+// (function.c) only fills cells, makes one ffi_call and checks what was returned.
+// Prepared functions are immutable; a call runs on its instance's thread.
 #ifndef FARCALL_MODULE_NATIVE_FUNCTION_H_
 #define FARCALL_MODULE_NATIVE_FUNCTION_H_
 
@@ -48,6 +48,27 @@ typedef struct fc_native_function_t {
   fc_returned_part_t *parts;
   uint32_t part_count;
 } fc_native_function_t;
+
+// Types of the arguments and results, by number.
+static inline const fc_type_t *fc_native_argument(
+    const fc_signature_t *signature, uint32_t index) {
+  return fc_signature_node(signature, signature->arguments[index].type);
+}
+
+static inline const fc_type_t *fc_native_result(const fc_signature_t *signature,
+                                                uint32_t index) {
+  return fc_signature_node(signature, signature->results[index].type);
+}
+
+static inline bool fc_native_is_vector(const fc_type_t *type) {
+  return type->kind == FC_TYPE_VECTOR;
+}
+
+static inline bool fc_native_is_complex(const fc_type_t *type) {
+  return type->kind == FC_TYPE_SCALAR &&
+         fc_dtype_info((fc_dtype_t)type->dtype)->class_ ==
+             FC_DTYPE_CLASS_COMPLEX;
+}
 
 // Prepares a callable function. The caller sets the members before `entry` first;
 // the others must be zero. The caller sets `entry` before the function is run.
