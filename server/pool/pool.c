@@ -317,37 +317,49 @@ static void give_mates(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-// Gives the next call to its host, or answers the call if the host refuses it. False: the
-// host has no room, or the call waits for others to join it.
-static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
-  fc_job_t *job = fc_flows_first(&queue->flows);
-  const fc_ahead_t ahead = ahead_of(queue, job);
+// Offers the call to its host. REFUSED: pool->failure says why.
+static fc_offer_t offer(fc_pool_t *pool, const module_queue_t *queue,
+                        fc_job_t *job, fc_ahead_t ahead) {
   fc_error_t *error = &pool->failure.error;
-  fc_host_t *host = queue->host;
-  if (FC_UNLIKELY(ahead == FC_AHEAD_NONE) && fc_mates_wait(pool, queue, job)) {
-    return false;
+  if (FC_UNLIKELY(job->claim) &&
+      job->claim->class_->refuse(job->claim, error)) {
+    return FC_OFFER_REFUSED;
   }
-  const bool refused =
-      FC_UNLIKELY(job->claim) && job->claim->class_->refuse(job->claim, error);
-  const fc_offer_t offer = refused
-                               ? FC_OFFER_REFUSED
-                               : class_of(host)->offer(host, job, ahead, error);
-  if (offer == FC_OFFER_FULL) return false;
-  if (FC_UNLIKELY(offer == FC_OFFER_WAITS)) {
-    fc_flows_remove(&queue->flows, job);
-    fc_claim_wait(job->claim, job);
-    return true;
-  }
-  if (offer == FC_OFFER_REFUSED) {
-    take_first(pool, queue, job);
-    pass_claim(pool, job);
-    fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
-    return true;
-  }
+  return class_of(queue->host)->offer(queue->host, job, ahead, error);
+}
+
+static void take_refused(fc_pool_t *pool, module_queue_t *queue,
+                         fc_job_t *job) {
+  take_first(pool, queue, job);
+  pass_claim(pool, job);
+  fc_pool_fail(queue->host, job, FC_STAGE_QUEUE, &pool->failure.error);
+}
+
+static void begin(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job,
+                  fc_ahead_t ahead) {
   take_given(pool, queue, job);
   if (FC_UNLIKELY(ahead == FC_AHEAD_NONE)) give_mates(pool, queue, job);
   else if (FC_UNLIKELY(fc_mates_may_join(queue, job))) {
     fc_cost_note_single(&queue->costs[job->call.function]);
+  }
+}
+
+// Gives the next call to its host, answers the call if the host refuses it, or puts it
+// aside until its home has room. False: the host has no room, or the call waits for others
+// to join it.
+static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
+  fc_job_t *job = fc_flows_first(&queue->flows);
+  const fc_ahead_t ahead = ahead_of(queue, job);
+  if (FC_UNLIKELY(ahead == FC_AHEAD_NONE) && fc_mates_wait(pool, queue, job)) {
+    return false;
+  }
+  const fc_offer_t answer = offer(pool, queue, job, ahead);
+  if (answer == FC_OFFER_FULL) return false;
+  if (FC_LIKELY(answer == FC_OFFER_TAKEN)) begin(pool, queue, job, ahead);
+  else if (answer == FC_OFFER_REFUSED) take_refused(pool, queue, job);
+  else {
+    fc_flows_remove(&queue->flows, job);
+    fc_claim_wait(job->claim, job);
   }
   return true;
 }

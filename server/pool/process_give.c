@@ -275,39 +275,56 @@ static const uint32_t kAhead[] = {[FC_AHEAD_FEW] = FC_HOST_SLOW_AHEAD,
                                   [FC_AHEAD_MANY] = FC_RING_SLOTS,
                                   [FC_AHEAD_NONE] = 1};
 
+// Returns the process for a call; NULL: none can take it now. A call of a session that has
+// references goes to their home alone; for others the next process is started while the
+// last free one gets the call.
+static fc_child_t *find_child(fc_process_host_t *host, const fc_claim_t *claim,
+                              uint32_t ahead, uint64_t now_ns) {
+  if (FC_UNLIKELY(claim) && claim->bond.home) return find_home(claim);
+  fc_child_t *child = find_room(host, claim, ahead, now_ns);
+  if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
+  return child;
+}
+
+// Chooses the process for the call, which has the slab of the call's session then.
+static fc_offer_t choose(fc_process_host_t *host, const fc_claim_t *claim,
+                         uint32_t ahead, uint64_t now_ns,
+                         fc_child_t **out_child, fc_error_t *err) {
+  fc_offer_t offer = FC_OFFER_TAKEN;
+  fc_child_t *child;
+  do {
+    child = *out_child = find_child(host, claim, ahead, now_ns);
+    if (!child) {
+      return claim && claim->bond.home ? wait_for_home(host, ahead, now_ns)
+                                       : FC_OFFER_FULL;
+    }
+    if (FC_UNLIKELY(claim)) offer = fc_child_send_slab(child, claim, err);
+  } while (offer == FC_OFFER_FULL && child->unreachable);
+  return offer;
+}
+
+static void begin(fc_child_t *child, fc_job_t *job, fc_ahead_t ahead,
+                  uint64_t now_ns) {
+  const bool opens = FC_UNLIKELY(ahead == FC_AHEAD_NONE) &&
+                     copies_at_once(child->host, job->call.body.size);
+  if (opens) give_open(child, job, now_ns);
+  else give(child, job, now_ns);
+}
+
 fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
                                  fc_ahead_t ahead, fc_error_t *err) {
   fc_process_host_t *host = (fc_process_host_t *)base;
   const uint32_t most = host->fresh ? 1 : kAhead[ahead];
   const uint64_t now_ns = fc_clock_ns();
+  fc_child_t *child;
   if (host->blame.until_ns && (!job->claim || job->claim->salt) &&
       is_blamed(host, job, now_ns)) {
     return refuse(host, job, now_ns, err);
   }
   if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;
-  fc_child_t *child;
-  fc_offer_t offer = FC_OFFER_TAKEN;
-  do {
-    const bool bound = FC_UNLIKELY(job->claim) && job->claim->bond.home;
-    child = bound ? find_home(job->claim)
-                  : find_room(host, job->claim, most, now_ns);
-    if (!bound && (child ? child->count : !gets_room(host))) {
-      fc_process_host_start(host);
-    }
-    if (!child) {
-      return bound ? wait_for_home(host, most, now_ns) : FC_OFFER_FULL;
-    }
-    if (FC_UNLIKELY(job->claim)) {
-      offer = fc_child_send_slab(child, job->claim, err);
-    }
-  } while (offer == FC_OFFER_FULL && child->unreachable);
+  const fc_offer_t offer = choose(host, job->claim, most, now_ns, &child, err);
   if (offer != FC_OFFER_TAKEN) return offer;
-  if (FC_UNLIKELY(ahead == FC_AHEAD_NONE) &&
-      copies_at_once(host, job->call.body.size)) {
-    give_open(child, job, now_ns);
-  } else {
-    give(child, job, now_ns);
-  }
+  begin(child, job, ahead, now_ns);
   // The next process is started while this one works.
   if (host->fresh) fc_process_host_start(host);
   return FC_OFFER_TAKEN;
