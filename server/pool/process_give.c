@@ -275,18 +275,23 @@ static const uint32_t kAhead[] = {[FC_AHEAD_FEW] = FC_HOST_SLOW_AHEAD,
                                   [FC_AHEAD_MANY] = FC_RING_SLOTS,
                                   [FC_AHEAD_NONE] = 1};
 
+static bool is_bound(const fc_claim_t *claim) {
+  return FC_UNLIKELY(claim) && claim->bond.home;
+}
+
 // Returns the process for a call; NULL: none can take it now. A call of a session that has
 // references goes to their home alone; for others the next process is started while the
 // last free one gets the call.
 static fc_child_t *find_child(fc_process_host_t *host, const fc_claim_t *claim,
                               uint32_t ahead, uint64_t now_ns) {
-  if (FC_UNLIKELY(claim) && claim->bond.home) return find_home(claim);
+  if (is_bound(claim)) return find_home(claim);
   fc_child_t *child = find_room(host, claim, ahead, now_ns);
   if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
   return child;
 }
 
-// Chooses the process for the call, which has the slab of the call's session then.
+// Chooses the process for the call, which has the slab of the call's session then. FULL:
+// no process has room, or the one with most room cannot be handed the slab now.
 static fc_offer_t choose(fc_process_host_t *host, const fc_claim_t *claim,
                          uint32_t ahead, uint64_t now_ns,
                          fc_child_t **out_child, fc_error_t *err) {
@@ -294,10 +299,7 @@ static fc_offer_t choose(fc_process_host_t *host, const fc_claim_t *claim,
   fc_child_t *child;
   do {
     child = *out_child = find_child(host, claim, ahead, now_ns);
-    if (!child) {
-      return claim && claim->bond.home ? wait_for_home(host, ahead, now_ns)
-                                       : FC_OFFER_FULL;
-    }
+    if (!child) return FC_OFFER_FULL;
     if (FC_UNLIKELY(claim)) offer = fc_child_send_slab(child, claim, err);
   } while (offer == FC_OFFER_FULL && child->unreachable);
   return offer;
@@ -323,6 +325,9 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
   }
   if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;
   const fc_offer_t offer = choose(host, job->claim, most, now_ns, &child, err);
+  if (FC_UNLIKELY(offer == FC_OFFER_FULL) && is_bound(job->claim)) {
+    return wait_for_home(host, most, now_ns);
+  }
   if (offer != FC_OFFER_TAKEN) return offer;
   begin(child, job, ahead, now_ns);
   // The next process is started while this one works.

@@ -1811,7 +1811,7 @@ static void a_module_is_hosted_as_it_was_opened(void **state) {
 // A steady stream of quick calls: when one ends, another one begins. Each ends when the
 // test lets it.
 
-#define STREAM 20
+#define STREAM 40
 
 static sem_t gate;
 static atomic_uint gated;  // calls that came to it
@@ -2489,16 +2489,29 @@ static void a_process_that_takes_no_slab_makes_room(void **state) {
   }
 }
 
+// Gives the session a reference in the process; returns its number.
+static uint64_t bind_to(fc_child_t *child, fc_session_t *session) {
+  fc_store_desk_t desk;
+  fc_home_grant(&child->home, &session->claim, 1, &desk);
+  fc_home_keep(&session->claim, desk.reference);
+  fc_home_end_grant(&session->claim, 0);
+  return desk.reference;
+}
+
 // Makes a session that has a reference in the process; returns its number.
 static uint64_t begin_bound(const house_t *house, fc_child_t *child) {
-  fc_store_desk_t desk;
   begin_crowd(house);
   begin_session(0);
-  fc_claim_t *claim = &crowd.each[0].session->claim;
-  fc_home_grant(&child->home, claim, 1, &desk);
-  fc_home_keep(claim, desk.reference);
-  fc_home_end_grant(claim, 0);
-  return desk.reference;
+  return bind_to(child, crowd.each[0].session);
+}
+
+static void begin_bound_call(house_t *house, fc_job_t *job) {
+  const fc_function_t *function =
+      fc_module_find(generation_at(house, SCALARS)->module, FC_STR("s_i32"));
+  *job = make_job(house, SCALARS, (uint32_t)function->index, FC_STR("[21]"),
+                  FC_CALL_SESSION);
+  job->claim = &crowd.each[0].session->claim;
+  fc_pool_enqueue(&house->pool, job);
 }
 
 static void end_bound(house_t *house, uint64_t number) {
@@ -2565,10 +2578,8 @@ static void quick_calls_keep_no_session_from_its_home(void **state) {
   for (int i = 0; i < STREAM; i++) begin_streamed(&house, &stream[i], SCALARS);
   fc_pool_flush(&house.pool);
   assert_int_equal(child->count, FC_RING_SLOTS);
-  fc_job_t job = make_job(&house, SCALARS, stream[0].call.function,
-                          FC_STR("[21]"), FC_CALL_SESSION);
-  job.claim = &crowd.each[0].session->claim;
-  fc_pool_enqueue(&house.pool, &job);
+  fc_job_t job;
+  begin_bound_call(&house, &job);
   const unsigned before = streamed;
   while (!house.done) {
     assert_true(streamed - before < 3 * STREAM);
@@ -2580,6 +2591,89 @@ static void quick_calls_keep_no_session_from_its_home(void **state) {
   streaming = false;
   for (int i = 0; i < STREAM; i++) let_one_go(&house);
   house.hear = NULL;
+  end_bound(&house, number);
+  leave(&house);
+  fc_sessions_deinit(&crowd.all);
+}
+
+// Starts two processes that serve, of which the first is the home of a session. Returns
+// it, and the number of the session's reference.
+static fc_child_t *enter_two(house_t *house, uint64_t *out_number) {
+  fc_process_host_t *host = enter_stuck(house, 2);
+  fc_child_t *home = first_child(house, SCALARS);
+  while (!home->serving) turn(house);
+  fc_process_host_start(host);
+  while (!home->next || !home->next->serving) turn(house);
+  *out_number = begin_bound(house, home);
+  return home;
+}
+
+// Its home makes a call and does not read the socket by which it is handed files.
+static void a_session_whose_home_takes_no_file_keeps_nobody_waiting(
+    void **state) {
+  static house_t house;
+  fc_job_t first, bound, behind;
+  uint64_t number;
+  (void)state;
+  fc_child_t *home = enter_two(&house, &number);
+  begin_stuck(&house, &first, 600000, 600000);
+  wait_until_busy(&house, home);
+  const int good = dup(home->process.handoff);
+  const int end = spoil_handoff(home, false);
+  begin_bound_call(&house, &bound);
+  begin_stuck(&house, &behind, 600000, 600000);
+  fc_pool_flush(&house.pool);
+  assert_ptr_equal(behind.child, home->next);
+  assert_true(dup2(good, home->process.handoff) >= 0);
+  close(good);
+  close(end);
+  expect_answered(&house, &bound);
+  expect_answered(&house, &behind);
+  assert_non_null(find_end(&first));
+  end_bound(&house, number);
+  leave(&house);
+  fc_sessions_deinit(&crowd.all);
+}
+
+static bool hear_either(house_t *house, fc_job_t *job) {
+  return hear_streamed(house, job) || hear_stuck(house, job);
+}
+
+// Both processes are full, and other calls have waited since the session's stepped aside.
+static void a_call_that_stepped_aside_comes_first_again(void **state) {
+  static house_t house;
+  fc_job_t bound;
+  uint64_t number;
+  (void)state;
+  fc_child_t *home = enter_two(&house, &number);
+  house.hear = hear_either;
+  house.done = NULL;
+  streaming = false;
+  streamed = 0;
+  begin_streamed(&house, &stream[0], SCALARS);
+  let_one_go(&house);
+  atomic_store(&stopped_ns, fc_clock_ns());  // no call is taken back
+  const int most = 2 * FC_RING_SLOTS;
+  for (int i = 0; i < most + 2; i++) {
+    if (i == most - 1) begin_bound_call(&house, &bound);
+    begin_streamed(&house, &stream[i], SCALARS);
+    fc_pool_flush(&house.pool);
+  }
+  assert_int_equal(home->count, FC_RING_SLOTS);
+  assert_int_equal(home->next->count, FC_RING_SLOTS);
+  assert_true(bound.parked);
+  assert_int_equal(stream[most].state, FC_JOB_QUEUED);
+  let_one_go(&house);
+  fc_pool_flush(&house.pool);
+  assert_ptr_equal(bound.child, home);
+  assert_int_equal(stream[most].state, FC_JOB_QUEUED);
+  atomic_store(&stopped_ns, 0);
+  while (streamed < 1u + (unsigned)most + 2 || !find_end(&bound)) {
+    (void)kill(home->process.pid, SIGUSR1);
+    (void)kill(home->next->process.pid, SIGUSR1);
+    turn(&house);
+  }
+  assert_int_equal(find_end(&bound)->code, FC_CODE_NONE);
   end_bound(&house, number);
   leave(&house);
   fc_sessions_deinit(&crowd.all);
@@ -2748,6 +2842,8 @@ int main(int argc, char **argv) {
       FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(a_process_that_takes_no_slab_makes_room),
       FC_TEST(quick_calls_keep_no_session_from_its_home),
+      FC_TEST(a_session_whose_home_takes_no_file_keeps_nobody_waiting),
+      FC_TEST(a_call_that_stepped_aside_comes_first_again),
       FC_TEST(references_give_a_late_call_time_to_end),
       FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(a_reference_that_has_gone_is_freed_when_there_is_a_slot),
