@@ -328,7 +328,7 @@ static fc_status_t list_one(const asked_t *asked, const fc_session_t *session) {
   return fc_json_print(
       sink, err, ",'step':%lu,'idle_ms':%lu,'bytes':%lu,'values':%u,'lost':%s}",
       session->step, (asked->now_ns - session->used_ns) / MS_NS, session->bytes,
-      session->count, session->lost ? "true" : "false");
+      session->count, fc_session_is_lost(session) ? "true" : "false");
 }
 
 // Lists the client's sessions of the module, in all its generations. At most LISTED_MAX

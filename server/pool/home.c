@@ -29,12 +29,20 @@ static void unbind(fc_claim_t *claim) {
   bond->references = 0;
 }
 
-void fc_home_end(fc_home_t *home) {
-  while (home->first) {
+void fc_home_end(fc_home_t *home) { home->ended = true; }
+
+uint32_t fc_home_lose(fc_home_t *home, uint32_t most) {
+  uint32_t count = 0;
+  for (; home->first && count < most; count++) {
     fc_claim_t *claim = home->first;
     unbind(claim);
     claim->class_->lose(claim, FC_STR(""), FC_LOSS_WORKER);
   }
+  return count;
+}
+
+bool fc_home_has_ended(const fc_claim_t *claim) {
+  return claim->bond.home && claim->bond.home->ended;
 }
 
 void fc_home_leave(fc_home_t *home) {
@@ -103,7 +111,7 @@ void fc_home_keep(fc_claim_t *claim, uint64_t number) {
 void fc_home_drop(fc_claim_t *claim, uint64_t number) {
   fc_home_t *home = claim->bond.home;
   if (!home || !number) return;
-  home->class_->drop(home, number);
+  if (!home->ended) home->class_->drop(home, number);
   home->kept--;
   if (--claim->bond.references == 0) unbind(claim);
 }

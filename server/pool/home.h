@@ -5,6 +5,10 @@
 // its instance. A session that has references is bound to their home: its calls go there
 // alone, and it is lost when the home ends. The loop gives out the numbers of references,
 // each once, and says which have gone. Loop thread.
+//
+// A home may have thousands of sessions. So when it ends, fc_home_end only notes that, and
+// each of its sessions counts as lost from then on (fc_home_has_ended). fc_home_lose, which
+// tells the sessions, is called in several turns of the loop.
 #ifndef FARCALL_SERVER_POOL_HOME_H_
 #define FARCALL_SERVER_POOL_HOME_H_
 
@@ -28,6 +32,7 @@ struct fc_home_t {
   uint64_t next;             // the number that is granted next
   uint32_t kept;             // references of all claims
   uint32_t granted;          // numbers that calls which run may still use
+  bool ended;
   struct fc_claim_t *first;  // of those that have references here
   // Claims whose next call waits for room here, in the order in which they came.
   struct fc_claim_t *waits_first;
@@ -57,8 +62,13 @@ typedef struct fc_bond_t {
 
 void fc_home_init(fc_home_t *home, const fc_home_class_t *class_,
                   uint32_t generation, uint32_t refusal);
-// The worker has ended: the sessions of all its claims are lost.
+// The worker has ended: it runs no call, and the sessions of all its claims are lost.
 void fc_home_end(fc_home_t *home);
+// Tells up to `most` sessions of a home that has ended. Returns how many; less than `most`:
+// no session is left.
+uint32_t fc_home_lose(fc_home_t *home, uint32_t most);
+// Is the session of the claim lost because its home has ended?
+bool fc_home_has_ended(const struct fc_claim_t *claim);
 // The home is freed with the server: nothing is lost by that.
 void fc_home_leave(fc_home_t *home);
 

@@ -207,10 +207,16 @@ void fc_child_close(fc_child_t *child) {
   else if (!uv_is_closing(handle)) uv_close(handle, on_bell_closed);
 }
 
-void fc_child_on_buried(fc_order_t *burial) {
-  fc_child_t *child = burial->context;
+void fc_child_let_go(fc_child_t *child) {
+  if (!child->buried || child->home.first) return;
   unlink_child(child, &fc_process_hosts_of(child->host)->closed);
   fc_child_free(child);
+}
+
+void fc_child_on_buried(fc_order_t *burial) {
+  fc_child_t *child = burial->context;
+  child->buried = true;
+  fc_child_let_go(child);
 }
 
 void fc_child_kill(fc_child_t *child, fc_cause_t cause) {

@@ -170,6 +170,7 @@ struct fc_child_t {
   uv_poll_t bell_poll;
   bool serving;
   bool ended;     // as `end` says; answers that it left may still be copied
+  bool buried;    // the nursery has no work with it any more
   bool notified;  // false: it was given calls that it was not notified of
   bool asleep;    // the loop waits for the eventfd of the process
   // A call found no memory: the process gets no more calls and is ended.
@@ -219,9 +220,11 @@ struct fc_child_t {
 // starting.
 fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
 void fc_child_kill(fc_child_t *child, fc_cause_t cause);
-// Call it when the process has ended: removes its child from the list, and frees it when
-// the nursery has buried it.
+// Call it when the process has ended: removes its child from the list of its host. The
+// child is freed when the nursery has buried it, and no session is left in its home
+// (fc_child_let_go).
 void fc_child_close(fc_child_t *child);
+void fc_child_let_go(fc_child_t *child);
 // Frees the child at once. The nursery must have buried it, have failed to make it, or
 // have stopped; if it has stopped, the process is killed and waited for.
 void fc_child_free(fc_child_t *child);

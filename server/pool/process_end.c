@@ -307,6 +307,7 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
 }
 
 // The sessions that have references in the process are lost, and their calls are refused.
+// The sessions are told bit by bit (fc_process_hosts_collect).
 static void end_home(fc_child_t *child) {
   fc_claim_t *claim;
   fc_home_end(&child->home);

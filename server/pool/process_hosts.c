@@ -12,6 +12,24 @@ static bool has_calls(const fc_process_host_t *host) {
   return false;
 }
 
+// Tells the sessions that had references in processes that have ended, as many as one turn
+// allows.
+static void lose_sessions(const fc_process_hosts_t *all) {
+  uint32_t left = FC_LIMIT_LOSSES;
+  fc_child_t *next;
+  for (fc_child_t *child = all->closed; child && left; child = next) {
+    next = child->next;  // it leaves the list if it is freed
+    left -= fc_home_lose(&child->home, left);
+    fc_child_let_go(child);
+  }
+}
+
+static bool has_losses(const fc_process_hosts_t *all) {
+  const fc_child_t *child = all->closed;
+  while (child && !child->home.first) child = child->next;
+  return child != NULL;
+}
+
 // The most replies of the nursery that a turn of the loop handles. A reply may take time:
 // calls are answered, lines are logged.
 #define REPLIES 16
@@ -26,6 +44,7 @@ void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   all->batch_left = FC_LIMIT_COPY_BATCH;
   (void)fc_nursery_collect(&all->nursery, REPLIES);
   fc_cradles_free_files(all);
+  lose_sessions(all);
   while (*at) {
     fc_process_host_t *host = *at;
     fc_child_t *next;
@@ -62,7 +81,7 @@ void fc_process_hosts_notify(fc_hosts_t *hosts) {
 
 bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
   fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
-  bool quiet = !atomic_load(&all->nursery.replied);
+  bool quiet = !atomic_load(&all->nursery.replied) && !has_losses(all);
   atomic_store_explicit(&all->calls, hosts->running != 0, memory_order_relaxed);
   for (fc_process_host_t *host = busy_of(hosts); host; host = host->next_busy) {
     for (fc_child_t *child = host->children; child; child = child->next) {

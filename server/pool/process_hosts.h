@@ -104,8 +104,10 @@ typedef struct fc_process_hosts_t {
   uint64_t batch_left;
   uint32_t starting;     // processes of all hosts that do not serve yet
   fc_nursery_t nursery;  // started with the first host
-  fc_child_t *closed;    // children that have ended and are not buried yet
-  _Atomic bool calls;    // do processes have calls? Stored once a turn
+  // Children that have ended, and are not buried yet or are the home of sessions that
+  // were not told yet.
+  fc_child_t *closed;
+  _Atomic bool calls;  // do processes have calls? Stored once a turn
   // Used by the nursery
   fc_vigil_t weighing;
   fc_child_t *cradles;  // the cradles of processes that have not ended

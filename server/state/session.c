@@ -106,17 +106,22 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
   return FC_OK;
 }
 
+bool fc_session_is_lost(const fc_session_t *session) {
+  return session->lost || fc_home_has_ended(&session->claim);
+}
+
 fc_status_t fc_session_check(const fc_session_t *session, fc_error_t *err) {
   if (session->ended) {
     return fc_fail(err, FC_CODE_SESSION_NOT_FOUND, "the session has ended: %s",
                    kEnds[session->end].text);
   }
-  if (!session->lost) return FC_OK;
+  if (!fc_session_is_lost(session)) return FC_OK;
   const bool known = session->lost_in[0];
+  const uint8_t end = session->lost ? session->end : FC_SESSION_END_WORKER;
   return fc_fail(err, FC_CODE_SESSION_LOST,
                  "the session is lost: its call%s%s%s at step %llu %s",
                  known ? " of '" : "", session->lost_in, known ? "'" : "",
-                 (unsigned long long)session->step, kEnds[session->end].how);
+                 (unsigned long long)session->step, kEnds[end].how);
 }
 
 fc_status_t fc_session_check_step(const fc_session_t *session, uint64_t step,

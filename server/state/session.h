@@ -173,6 +173,8 @@ fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
 void fc_session_name(fc_session_t *session, fc_str_t id);
 // Each session gets the other's id. Neither may be checkpointed.
 void fc_session_swap_ids(fc_session_t *session, fc_session_t *other);
+// Is the session lost? Its values may still be there.
+bool fc_session_is_lost(const fc_session_t *session);
 // Fails with FC_CODE_SESSION_LOST and the reason if the session is lost.
 fc_status_t fc_session_check(const fc_session_t *session,
                              fc_error_t *err) FC_MUST_CHECK;

@@ -162,6 +162,16 @@ static void what_a_call_does_not_leave_is_freed(void **state) {
   close_worker(&worker);
 }
 
+static void expect_lost(const fc_session_t *session) {
+  fc_error_t err;
+  assert_int_not_equal(fc_session_check(session, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_SESSION_LOST);
+  assert_non_null(strstr(err.message, "opaque references"));
+  assert_true(session->claim.class_->refuse(&session->claim, &err));
+  assert_true(fc_session_is_lost(session));
+}
+
+// All are lost at once, though they are told one after another.
 static void a_home_takes_its_sessions_along(void **state) {
   (void)state;
   fc_sessions_t all = make_all();
@@ -170,15 +180,31 @@ static void a_home_takes_its_sessions_along(void **state) {
   fc_error_t err;
   open_worker(&worker, 0);
   open_worker(&next, 0);
-  fc_session_t *lost = make(&all, false), *kept = make(&all, false),
-               *none = make(&all, false);
-  keep_in(&worker, lost, "a", &object);
+  fc_session_t *lost[4], *kept = make(&all, false), *none = make(&all, false),
+                         *fork;
+  for (int i = 0; i < 4; i++) {
+    lost[i] = make(&all, false);
+    keep_in(&worker, lost[i], "a", &object);
+  }
   keep_in(&next, kept, "a", &object);
   fc_home_end(&worker.home);
-  assert_int_not_equal(fc_session_check(lost, &err), FC_OK);
+  for (int i = 0; i < 4; i++) expect_lost(lost[i]);
+  const fc_session_wish_t wish = {.generation = 7, .module = &let_go_count};
+  assert_int_not_equal(fc_session_fork(lost[0], &wish, 1, &fork, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_SESSION_LOST);
-  assert_non_null(strstr(err.message, "opaque references"));
-  assert_int_equal(all.ends[FC_SESSION_END_WORKER], 1);
+  // The last one ends before it is told.
+  fc_session_end(lost[3], FC_SESSION_END_DELETED);
+  for (uint32_t told = 1; told < 3; told++) {
+    assert_int_equal(fc_home_lose(&worker.home, 1), 1);
+    assert_int_equal(all.ends[FC_SESSION_END_WORKER], told);
+  }
+  assert_int_equal(fc_home_lose(&worker.home, 3), 1);
+  assert_int_equal(fc_home_lose(&worker.home, 3), 0);
+  assert_int_equal(all.ends[FC_SESSION_END_WORKER], 3);
+  for (int i = 0; i < 3; i++) {
+    expect_lost(lost[i]);
+    assert_int_equal(lost[i]->count, 0);
+  }
   assert_int_equal(fc_session_check(kept, &err), FC_OK);
   assert_int_equal(fc_session_check(none, &err), FC_OK);
   fc_home_leave(&next.home);  // as when the server ends

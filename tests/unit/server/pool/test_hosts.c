@@ -2520,6 +2520,49 @@ static void end_bound(house_t *house, uint64_t number) {
   while (crowd.all.slabs) turn(house);
 }
 
+#define MANY (2 * FC_LIMIT_LOSSES + 1)
+
+// No turn tells more sessions than it may that their process has ended. Each is lost from
+// the first turn on.
+static void a_process_with_many_sessions_ends_in_several_turns(void **state) {
+  static house_t house;
+  static fc_session_t *sessions[MANY];
+  fc_error_t error;
+  (void)state;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  wait_until_idle(&house, 0, 0);
+  begin_crowd(&house);
+  crowd.all.limits = fc_session_limits(8 * MANY, 1u << 30, UINT64_MAX / 4);
+  fc_child_t *child = first_child(&house, SCALARS);
+  for (uint32_t i = 0; i < MANY; i++) {
+    const fc_session_wish_t wish = {.generation = 1,
+                                    .owner.bytes[0] = (uint8_t)i};
+    assert_int_equal(fc_session_create(&crowd.all, &wish, fc_clock_ns(),
+                                       &sessions[i], &error),
+                     FC_OK);
+    (void)bind_to(child, sessions[i]);
+  }
+  (void)kill(child->process.pid, SIGKILL);
+  uint64_t told = 0;
+  while (told < MANY) {
+    turn(&house);
+    const uint64_t before = told;
+    told = crowd.all.ends[FC_SESSION_END_WORKER];
+    assert_in_range(told - before, 0, FC_LIMIT_LOSSES);
+    for (uint32_t i = 0; i < MANY && told; i++) {
+      assert_int_not_equal(fc_session_check(sessions[i], &error), FC_OK);
+      assert_int_equal(error.code, FC_CODE_SESSION_LOST);
+    }
+  }
+  for (uint32_t i = 0; i < MANY; i++) {
+    fc_session_end(sessions[i], FC_SESSION_END_DELETED);
+  }
+  while (crowd.all.slabs) turn(&house);
+  leave(&house);
+  fc_sessions_deinit(&crowd.all);
+  assert_int_equal(atomic_load(&house.memory.live), 0);
+}
+
 // A call that looks at its deadline may end by itself, and sessions of others stay.
 static void references_give_a_late_call_time_to_end(void **state) {
   (void)state;
@@ -2842,6 +2885,7 @@ int main(int argc, char **argv) {
       FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(a_process_that_takes_no_slab_makes_room),
       FC_TEST(quick_calls_keep_no_session_from_its_home),
+      FC_TEST(a_process_with_many_sessions_ends_in_several_turns),
       FC_TEST(a_session_whose_home_takes_no_file_keeps_nobody_waiting),
       FC_TEST(a_call_that_stepped_aside_comes_first_again),
       FC_TEST(references_give_a_late_call_time_to_end),
