@@ -13,6 +13,8 @@
 
 // The most references of one table.
 #define FC_REFERENCES_MAX 4096u
+// The most of them that one client may have, so that none can take all.
+#define FC_REFERENCES_SHARE (FC_REFERENCES_MAX / 8)
 
 typedef struct fc_reference_t {
   uint64_t number;

@@ -413,24 +413,30 @@ fc_status_t fc_store_put(fc_store_t *store, const fc_store_row_t *row,
 
 static const struct {
   fc_code_t code;
+  uint32_t limit;  // 0: none
   const char *why;
 } kRefusals[FC_STORE_REFUSALS] = {
-    [FC_STORE_REFUSES_NONE] = {FC_CODE_UNSUPPORTED_TYPE,
+    [FC_STORE_REFUSES_NONE] = {FC_CODE_UNSUPPORTED_TYPE, 0,
                                "only sessions of a server keep such values"},
     [FC_STORE_REFUSES_CHECKPOINT] =
-        {FC_CODE_TYPE_MISMATCH,
+        {FC_CODE_TYPE_MISMATCH, 0,
          "a session with \"checkpoint\" keeps what can be copied"},
-    [FC_STORE_REFUSES_FRESH] = {FC_CODE_UNSUPPORTED_TYPE,
+    [FC_STORE_REFUSES_FRESH] = {FC_CODE_UNSUPPORTED_TYPE, 0,
                                 "each process makes one call (--fresh)"},
     [FC_STORE_REFUSES_PRIVATE] =
-        {FC_CODE_UNSUPPORTED_TYPE,
+        {FC_CODE_UNSUPPORTED_TYPE, 0,
          "each thread has a state of its own (--vm-state=private), unlike "
          "processes"},
     [FC_STORE_REFUSES_REPLACED] =
-        {FC_CODE_UNSUPPORTED_TYPE,
+        {FC_CODE_UNSUPPORTED_TYPE, 0,
          "the module was replaced while the call waited"},
-    [FC_STORE_REFUSES_MORE] = {FC_CODE_TOO_MANY_REQUESTS,
+    [FC_STORE_REFUSES_MORE] = {FC_CODE_TOO_MANY_REQUESTS, FC_REFERENCES_MAX,
                                "the worker keeps as many as it may"},
+    [FC_STORE_REFUSES_SHARE] =
+        {FC_CODE_TOO_MANY_REQUESTS, FC_REFERENCES_SHARE,
+         "the worker keeps as many for the client as it may"},
+    [FC_STORE_REFUSES_MEMORY] = {FC_CODE_OUT_OF_MEMORY, 0,
+                                 "there is no memory to count it"},
 };
 
 static fc_status_t refuse(const fc_store_t *store, const fc_store_row_t *row,
@@ -438,8 +444,8 @@ static fc_status_t refuse(const fc_store_t *store, const fc_store_row_t *row,
   uint32_t why = store->references ? store->desk->refusal : 0;
   char limit[32] = "";
   if (why >= FC_STORE_REFUSALS) why = FC_STORE_REFUSES_NONE;
-  if (why == FC_STORE_REFUSES_MORE) {
-    snprintf(limit, sizeof limit, ", %u", FC_REFERENCES_MAX);
+  if (kRefusals[why].limit) {
+    snprintf(limit, sizeof limit, ", %u", kRefusals[why].limit);
   }
   return fc_fail(err, kRefusals[why].code,
                  "value '%s' would be an opaque reference (%s): %s%s",

@@ -48,6 +48,8 @@ typedef enum fc_store_refusal_t {
   FC_STORE_REFUSES_PRIVATE,     // each worker thread has its own instance
   FC_STORE_REFUSES_REPLACED,  // the session has gone over to another generation
   FC_STORE_REFUSES_MORE,      // the worker keeps FC_REFERENCES_MAX
+  FC_STORE_REFUSES_SHARE,     // and FC_REFERENCES_SHARE for the client
+  FC_STORE_REFUSES_MEMORY,    // there is no memory to count them
   FC_STORE_REFUSALS
 } fc_store_refusal_t;
 

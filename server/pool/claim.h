@@ -75,7 +75,8 @@ struct fc_claim_t {
   // Set by the session: identifies the present step, if calls of the session can be made
   // again after they ended their process; 0: they cannot.
   uint64_t salt;
-  fc_bond_t bond;           // `generation` and `refusal` are set by the session
+  // `generation`, `refusal` and `owner` are set by the session.
+  fc_bond_t bond;
   struct fc_claim_t *next;  // in pool->passed
   // The first of the parked calls, in the order of their arrival.
   struct fc_job_t *first;

@@ -12,6 +12,7 @@
 #ifndef FARCALL_SERVER_POOL_HOME_H_
 #define FARCALL_SERVER_POOL_HOME_H_
 
+#include "pool/owner.h"
 #include "state/store.h"
 
 struct fc_claim_t;
@@ -27,11 +28,12 @@ typedef struct fc_home_class_t {
 
 struct fc_home_t {
   const fc_home_class_t *class_;
-  uint32_t generation;       // its index
-  uint32_t refusal;          // fc_store_refusal_t: why it keeps none
-  uint64_t next;             // the number that is granted next
-  uint32_t kept;             // references of all claims
-  uint32_t granted;          // numbers that calls which run may still use
+  uint32_t generation;  // its index
+  uint32_t refusal;     // fc_store_refusal_t: why it keeps none
+  uint64_t next;        // the number that is granted next
+  uint32_t kept;        // references of all claims
+  uint32_t granted;     // numbers that calls which run may still use
+  fc_owners_t owners;   // both, of each owner of sessions
   bool ended;
   struct fc_claim_t *first;  // of those that have references here
   // Claims whose next call waits for room here, in the order in which they came.
@@ -53,6 +55,8 @@ typedef struct fc_bond_t {
   uint32_t references;  // there
   uint32_t generation;  // of its session; another home than of this keeps none
   uint32_t refusal;     // fc_store_refusal_t: why its calls keep none
+  const fc_owner_t *owner;  // of its session; borrowed
+  uint32_t entry;  // of the owner in home->owners, while it has something there
   fc_home_grant_t grant;
   bool waited;  // its next call, for room there: it comes before others
   struct fc_claim_t *next_waiting;
@@ -61,7 +65,8 @@ typedef struct fc_bond_t {
 } fc_bond_t;
 
 void fc_home_init(fc_home_t *home, const fc_home_class_t *class_,
-                  uint32_t generation, uint32_t refusal);
+                  fc_allocator_t allocator, uint32_t generation,
+                  uint32_t refusal);
 // The worker has ended: it runs no call, and the sessions of all its claims are lost.
 void fc_home_end(fc_home_t *home);
 // Tells up to `most` sessions of a home that has ended. Returns how many; less than `most`:
@@ -69,7 +74,7 @@ void fc_home_end(fc_home_t *home);
 uint32_t fc_home_lose(fc_home_t *home, uint32_t most);
 // Is the session of the claim lost because its home has ended?
 bool fc_home_has_ended(const struct fc_claim_t *claim);
-// The home is freed with the server: nothing is lost by that.
+// The home is freed, perhaps with the server: nothing is lost by that.
 void fc_home_leave(fc_home_t *home);
 
 // Adds a claim to those whose next call waits for room at their home.
@@ -78,7 +83,8 @@ void fc_home_wait(struct fc_claim_t *claim);
 struct fc_claim_t *fc_home_pop(fc_home_t *home);
 
 // Grants numbers to the call that holds the claim, on its desk: `wanted`, or as many as
-// there is room for, or none if it may keep no references. fc_home_end_grant must follow.
+// there is room for, or are left of the share of its session's owner, or none if it may
+// keep no references. fc_home_end_grant must follow.
 void fc_home_grant(fc_home_t *home, struct fc_claim_t *claim, uint32_t wanted,
                    fc_store_desk_t *desk);
 // True when the number was granted to the call and is used for the first time. `seen` is

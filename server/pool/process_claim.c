@@ -27,7 +27,8 @@ static uint32_t count(const fc_home_t *home) {
 void fc_child_make_home(fc_child_t *child) {
   static const fc_home_class_t kClass = {drop, count};
   fc_home_init(
-      &child->home, &kClass, child->host->base.generation,
+      &child->home, &kClass, child->host->base.pool->allocator,
+      child->host->base.generation,
       child->host->fresh ? FC_STORE_REFUSES_FRESH : FC_STORE_REFUSES_NONE);
 }
 

@@ -164,7 +164,7 @@ static uint32_t count_references(const fc_home_t *home) {
 static void make_home(fc_thread_host_t *self, const fc_module_info_t *info) {
   static const fc_home_class_t kHome = {drop_reference, count_references};
   fc_home_init(
-      &self->home, &kHome, self->base.generation,
+      &self->home, &kHome, self->base.pool->allocator, self->base.generation,
       info->private_state ? FC_STORE_REFUSES_PRIVATE : FC_STORE_REFUSES_NONE);
 }
 

@@ -339,6 +339,7 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
   }
   session->module = wish->module;
   session->claim.slab = &session->slab->claim;
+  session->claim.bond.owner = &session->owner;
   fc_session_set_step(session, 0);
   enter(all, session);
   bind(session, wish->bond);

@@ -2,6 +2,7 @@
 """Opaque references as values of sessions: what is made in one call is changed and read in
 later ones, by the worker that has it. A stack's sum is the oracle's, in plain arithmetic."""
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
@@ -284,23 +285,45 @@ def test_threads_that_share_no_instance_keep_none(serve):
     assert server.stop() == 0
 
 
-def test_no_worker_keeps_more_than_it_may(serve):
-    server = serve("--workers=1", STACK)
-    made = []
-    for _ in range(70):  # sessions of 64 values, of which a worker may have 4,096
-        session = make(server, "stack")
-        made.append(session)
-        for number in range(64):
-            reply = ask(server, session, "make", keep=f"h{number}")
-            if reply.status != 200:
-                break
-        if reply.status != 200:
-            break
-    expect(reply, 429, "too_many_requests")
-    assert "4096" in reply.json["detail"] and references(server) == 4096
-    server.request("DELETE", sessions("stack", made[0]))
-    until(lambda: references(server) == 4032)
-    assert results(server, made[-1], "make", keep="again")[0]["ref"] == "again"
+def test_no_worker_keeps_more_than_it_may(serve, tmp_path):
+    """4,096, and 512 for a client: eight of nine clients fill it."""
+    names = [f"client{number}" for number in range(9)]
+    tokens = tmp_path / "tokens"
+    tokens.write_text("".join(
+        f"{name} call,read,metrics {hashlib.sha256(name.encode()).hexdigest()}\n"
+        for name in names))
+    tokens.chmod(0o600)
+    server = serve("--workers=1", f"--token-file={tokens}", STACK)
+
+    def of(name):
+        return {"Authorization": f"Bearer {name}"}
+
+    def begin_as(name):
+        return server.request("POST", sessions("stack"), None, of(name)).json["session"]
+
+    def keep(name, session, number):
+        return ask(server, session, "make", keep=f"h{number}", **of(name))
+
+    def count():
+        text = server.request("GET", "/metrics", None, of(names[0])).body
+        return int(re.search(rb"\nfarcall_session_references (\d+)\n", text)[1])
+
+    for name in names[:8]:
+        for _ in range(8):  # sessions of 64 values
+            session = begin_as(name)
+            for number in range(64):
+                assert keep(name, session, number).status == 200
+        last = begin_as(name)
+        reply = expect(keep(name, last, 0), 429, "too_many_requests")
+        assert "for the client" in reply.json["detail"] and "512" in reply.json["detail"]
+    assert count() == 4096
+    other = begin_as(names[8])
+    reply = expect(keep(names[8], other, 0), 429, "too_many_requests")
+    assert "4096" in reply.json["detail"]
+    ended = server.request("DELETE", sessions("stack", session), None, of(names[7]))
+    assert ended.status == 200
+    until(lambda: count() == 4032)
+    assert keep(names[7], last, 0).status == keep(names[8], other, 0).status == 200
     assert server.stop() == 0
 
 

@@ -24,15 +24,21 @@ static fc_sessions_t make_all(void) {
                          .let_go = let_go};
 }
 
-static fc_session_t *make(fc_sessions_t *all, bool checkpoint) {
+static fc_session_t *make_as(fc_sessions_t *all, bool checkpoint,
+                             uint8_t owner) {
   const fc_session_wish_t wish = {.generation = 7,
                                   .index = GENERATION,
                                   .module = &let_go_count,
+                                  .owner.bytes = {owner},
                                   .checkpoint = checkpoint};
   fc_session_t *session;
   fc_error_t err;
   assert_int_equal(fc_session_create(all, &wish, 1, &session, &err), FC_OK);
   return session;
+}
+
+static fc_session_t *make(fc_sessions_t *all, bool checkpoint) {
+  return make_as(all, checkpoint, 0);
 }
 
 // A worker, and the home that the loop has of it.
@@ -54,7 +60,8 @@ static uint32_t count_kept(const fc_home_t *home) { return home->kept; }
 static void open_worker(worker_t *worker, uint32_t refusal) {
   static const fc_home_class_t kClass = {drop, count_kept};
   *worker = (worker_t){0};
-  fc_home_init(&worker->home, &kClass, GENERATION, refusal);
+  fc_home_init(&worker->home, &kClass, fc_allocator_system(), GENERATION,
+               refusal);
   fc_references_init(&worker->references, fc_allocator_system());
   fc_store_init(&worker->store);
 }
@@ -306,6 +313,88 @@ static void a_call_that_may_keep_none_says_why(void **state) {
   }
 }
 
+// A call of the session leaves `count` references, whatever values it has.
+static void hold(worker_t *worker, fc_session_t *session, uint32_t count) {
+  fc_claim_t *claim = &session->claim;
+  while (count) {
+    const uint32_t part = count < FC_STORE_ROWS ? count : FC_STORE_ROWS;
+    fc_home_grant(&worker->home, claim, part, &worker->desk);
+    assert_int_equal(worker->desk.references, part);
+    for (uint32_t i = 0; i < part; i++) {
+      fc_home_keep(claim, worker->desk.reference + i);
+    }
+    fc_home_end_grant(claim, 0);
+    count -= part;
+  }
+}
+
+static void expect_grant(worker_t *worker, fc_session_t *session,
+                         uint32_t wanted, uint32_t granted, uint32_t refusal) {
+  fc_home_grant(&worker->home, &session->claim, wanted, &worker->desk);
+  assert_int_equal(worker->desk.references, granted);
+  if (granted < wanted) assert_int_equal(worker->desk.refusal, refusal);
+}
+
+static void no_client_has_more_than_its_share(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all();
+  worker_t worker, next;
+  int object = 0;
+  fc_error_t err;
+  open_worker(&worker, 0);
+  open_worker(&next, 0);
+  fc_session_t *one = make_as(&all, false, 1), *two = make_as(&all, false, 1),
+               *three = make_as(&all, false, 1),
+               *other = make_as(&all, false, 2);
+  hold(&worker, one, FC_REFERENCES_SHARE - 12);
+  const uint64_t number = worker.desk.reference;
+  expect_grant(&worker, two, 20, 12, FC_STORE_REFUSES_SHARE);
+  expect_grant(&worker, three, 1, 0, FC_STORE_REFUSES_SHARE);
+  fc_home_end_grant(&three->claim, 0);
+  expect_grant(&next, three, 20, 20, 0);  // each worker has shares of its own
+  fc_home_end_grant(&three->claim, 0);
+  hold(&worker, other, FC_REFERENCES_SHARE);
+  fc_home_keep(&two->claim, two->claim.bond.grant.first);
+  fc_home_end_grant(&two->claim, 0);
+  expect_grant(&worker, two, 20, 11, FC_STORE_REFUSES_SHARE);
+  fc_home_end_grant(&two->claim, 0);
+  hold(&worker, two, 11);
+  begin(&worker, three, 1);
+  assert_int_not_equal(keep(&worker, "a", &object, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_TOO_MANY_REQUESTS);
+  assert_non_null(strstr(err.message, "512"));
+  assert_true(end(&worker, three, FC_INTERNAL));
+  fc_home_drop(&one->claim, number);
+  keep_in(&worker, three, "a", &object);
+  fc_home_end(&worker.home);
+  assert_int_equal(fc_home_lose(&worker.home, 5), 4);
+  assert_int_equal(worker.home.owners.count, 0);
+  fc_sessions_deinit(&all);
+  close_worker(&worker);
+  close_worker(&next);
+  assert_int_equal(object, 0);
+}
+
+static void a_call_that_cannot_be_counted_keeps_none(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all();
+  fc_test_allocator_t memory;
+  worker_t worker;
+  int object = 0;
+  fc_error_t err;
+  open_worker(&worker, 0);
+  worker.home.owners.allocator = fc_test_allocator_init(&memory, 1);
+  fc_session_t *session = make(&all, false);
+  begin(&worker, session, 1);
+  assert_int_not_equal(keep(&worker, "a", &object, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_OUT_OF_MEMORY);
+  assert_true(end(&worker, session, FC_RESOURCE_EXHAUSTED));
+  keep_in(&worker, session, "a", &object);  // there is memory again
+  fc_sessions_deinit(&all);
+  close_worker(&worker);
+  assert_int_equal(object, 0);
+}
+
 typedef struct lie_row_t {
   const char *name;
   void (*tell)(fc_store_desk_t *desk);
@@ -366,6 +455,8 @@ int main(void) {
       FC_TEST(a_session_that_has_one_stays_where_it_is),
       FC_TEST(calls_wait_for_their_home_in_order),
       FC_TEST(a_call_that_may_keep_none_says_why),
+      FC_TEST(no_client_has_more_than_its_share),
+      FC_TEST(a_call_that_cannot_be_counted_keeps_none),
       FC_TEST(a_lie_about_a_reference_is_noticed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
