@@ -219,6 +219,9 @@
 
 // How long after its deadline a call may still end by itself.
 #define FC_LIMIT_KILL_GRACE_MS 2
+// How long a process that keeps references of sessions goes on with a call that nobody
+// waits for, while calls wait that no other process can take.
+#define FC_LIMIT_HOME_HELD_MS 60000
 // How long a call waits behind another in a process before it returns to the queue.
 #define FC_LIMIT_AHEAD_MS 2
 // How long a module's calls are made one by one after a batch of them ended its process.

@@ -9,6 +9,7 @@
 #define GRACE_NS (FC_LIMIT_KILL_GRACE_MS * 1000000ull)
 #define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)
 #define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
+#define HOME_HELD_NS (FC_LIMIT_HOME_HELD_MS * 1000000ull)
 
 // Is the call in a batch, and does somebody wait for another call of that batch?
 static bool has_mates(const fc_child_t *child, const fc_held_t *held) {
@@ -85,10 +86,10 @@ bool fc_process_host_is_replacing(const fc_process_host_t *host) {
 
 // May the process be ended now for a call that nobody waits for? If the call's deadline
 // has passed, only if others wait. If its client has left, yes: --cancel=kill asks for
-// it.
+// it; but not if others' sessions would be lost for nobody.
 static bool may_end(const fc_child_t *child, const fc_held_t *held) {
   if (fc_process_host_is_replacing(child->host)) return false;
-  return !held->late || is_waited_for(child);
+  return (!held->late && !child->home.first) || is_waited_for(child);
 }
 
 // Returns when a call whose time was over at `end_ns` has had enough patience. A running
@@ -108,9 +109,35 @@ static void kill_for(fc_child_t *child, const fc_held_t *held,
   fc_child_kill(child, cause);
 }
 
-// Ends the process because of its oldest call: at the operator's deadline; or, if nobody
-// waits for the call, when it has gone on for as long as a new process takes to serve,
-// which is the cost of ending this one. Returns when to check again; 0: not before
+// Returns when a process has gone on for long enough with a call that nobody waits for:
+// for as long as a new process takes to serve, which is the cost of ending this one. If
+// sessions of others would be lost with it, for FC_LIMIT_HOME_HELD_MS; meanwhile the call
+// keeps these sessions waiting, too.
+static uint64_t left_until_ns(const fc_child_t *child, const fc_held_t *held,
+                              bool waits) {
+  const uint64_t cost_ns =
+      child->home.first ? HOME_HELD_NS : child->host->took_ns;
+  const uint64_t end_ns = patience_ns(child, held, waits, held->left_ns);
+  const uint64_t paid_ns = held->left_ns + cost_ns;
+  return end_ns > paid_ns ? end_ns : paid_ns;
+}
+
+// Ends the process because nobody waits for its oldest call. A call of a session may have
+// written, so only the operator's deadline ends it. Returns when to check again; 0: not
+// before another event.
+static uint64_t end_left(fc_child_t *child, const fc_held_t *held, bool waits,
+                         uint64_t now_ns) {
+  if (!held->left_ns || held->claim || has_mates(child, held)) return 0;
+  if (!held->late && !child->host->options->kill_dropped) return 0;
+  const uint64_t due_ns = left_until_ns(child, held, waits);
+  if (due_ns > now_ns) return due_ns;
+  if (!may_end(child, held)) return now_ns + LOOK_NS;
+  kill_for(child, held, FC_CAUSE_DROPPED);
+  return 0;
+}
+
+// Ends the process because of its oldest call: at the operator's deadline, when its batch
+// is given up, or if nobody waits for the call. Returns when to check again; 0: not before
 // another event.
 static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
                             bool waits, uint64_t now_ns) {
@@ -125,20 +152,8 @@ static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
     return 0;
   }
   if (!waits) limit_ns = fc_earlier(limit_ns, held->batch_ns);
-  if (!held->left_ns || held->claim || has_mates(child, held)) {
-    return limit_ns;
-  }
-  // Other clients' sessions would be lost.
-  if (child->home.first) return limit_ns;
-  if (!held->late && !child->host->options->kill_dropped) return limit_ns;
-  uint64_t left_ns = patience_ns(child, held, waits, held->left_ns);
-  const uint64_t paid_ns = held->left_ns + child->host->took_ns;
-  if (left_ns < paid_ns) left_ns = paid_ns;
-  if (left_ns <= now_ns && may_end(child, held)) {
-    kill_for(child, held, FC_CAUSE_DROPPED);
-    return 0;
-  }
-  return fc_earlier(limit_ns, left_ns > now_ns ? left_ns : now_ns + LOOK_NS);
+  const uint64_t left_ns = end_left(child, held, waits, now_ns);
+  return child->cause == FC_CAUSE_NONE ? fc_earlier(limit_ns, left_ns) : 0;
 }
 
 // Answers a call whose deadline has passed, and ends its process if necessary. Returns

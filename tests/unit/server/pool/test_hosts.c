@@ -2599,6 +2599,62 @@ static void references_give_a_late_call_time_to_end(void **state) {
   }
 }
 
+// A call that nobody waits for keeps a process with others' references for a minute, and
+// then only if nobody else needs the process.
+static void references_keep_a_process_for_a_minute(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool drop;  // the client goes, with --cancel=kill; else its deadline passes
+    bool others;  // wait for the process
+    uint64_t pass_ms;
+    fc_cause_t cause;
+  } rows[] = {
+      {"late, not a minute", false, true, FC_LIMIT_HOME_HELD_MS - 5000,
+       FC_CAUSE_NONE},
+      {"late, a minute", false, true, FC_LIMIT_HOME_HELD_MS + 1000,
+       FC_CAUSE_DROPPED},
+      {"late, nobody waits", false, false, 3 * FC_LIMIT_HOME_HELD_MS,
+       FC_CAUSE_NONE},
+      {"gone, not a minute", true, true, FC_LIMIT_HOME_HELD_MS - 5000,
+       FC_CAUSE_NONE},
+      {"gone, a minute", true, true, FC_LIMIT_HOME_HELD_MS + 1000,
+       FC_CAUSE_DROPPED},
+      {"gone, nobody waits", true, false, 3 * FC_LIMIT_HOME_HELD_MS,
+       FC_CAUSE_NONE},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    fc_job_t job, waiting;
+    const fc_process_host_t *host = enter_stuck(&house, 1);
+    house.processes.kill_dropped = row->drop;
+    fc_child_t *child = first_child(&house, SCALARS);
+    while (!child->serving) turn(&house);
+    const uint64_t number = begin_bound(&house, child);
+    begin_stuck(&house, &job, row->drop ? 3600000 : SHORT_MS, 3600000);
+    wait_until_busy(&house, child);
+    if (row->others) begin_stuck(&house, &waiting, 600000, 3600000);
+    if (row->drop) fc_pool_drop(&house.pool, &job);
+    pass(&house, SHORT_MS + 5);
+    if (!row->drop) expect_late(&house, &job);
+    pass(&house, row->pass_ms);
+    const bool ends = row->cause != FC_CAUSE_NONE;
+    if (!ends) {
+      assert_int_equal(child->cause, FC_CAUSE_NONE);
+      (void)kill(child->process.pid, SIGUSR1);
+    }
+    while (ends && !host->restarts) turn(&house);
+    if (row->others) expect_answered(&house, &waiting);
+    while (fc_pool_running(&house.pool)) turn(&house);
+    assert_int_equal(host->restarts, ends);
+    assert_int_equal(crowd.all.ends[FC_SESSION_END_WORKER], ends);
+    end_bound(&house, number);
+    leave(&house);
+    fc_sessions_deinit(&crowd.all);
+    atomic_store(&ahead_ns, 0);
+  }
+}
+
 static void let_one_go(house_t *house) {
   const unsigned before = streamed;
   (void)kill(first_child(house, SCALARS)->process.pid, SIGUSR1);
@@ -2889,6 +2945,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_session_whose_home_takes_no_file_keeps_nobody_waiting),
       FC_TEST(a_call_that_stepped_aside_comes_first_again),
       FC_TEST(references_give_a_late_call_time_to_end),
+      FC_TEST(references_keep_a_process_for_a_minute),
       FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(a_reference_that_has_gone_is_freed_when_there_is_a_slot),
       FC_TEST(every_function_answers_the_same),
