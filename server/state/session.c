@@ -276,7 +276,7 @@ static fc_status_t set_up(fc_session_t *session, const fc_session_wish_t *wish,
     return FC_OK;
   }
   const fc_status_t status =
-      fc_slab_find(&all->slabs, wish->generation, wish->index, all->allocator,
+      fc_slab_find(&all->slabs, wish->generation, all->allocator,
                    all->slab_serial + 1, all->nursery, &session->slab, err);
   if (status == FC_OK) {
     if (session->slab->claim.serial > all->slab_serial) all->slab_serial++;
@@ -504,27 +504,32 @@ uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from, void *to,
     session->module = to;
     session->claim.bond.generation = index;
     session->slab->generation = generation;
-    session->slab->index = index;
     count++;
   }
   return count;
 }
 
-static void lose_all(fc_sessions_t *all, const fc_slab_t *slab) {
+// Returns one of the sessions of the slab, which are lost now; NULL: it has none.
+static const fc_session_t *lose_all(fc_sessions_t *all, const fc_slab_t *slab) {
+  const fc_session_t *found = NULL;
   for (uint32_t i = 0; i < all->capacity; i++) {
     fc_session_t *session = all->places[i];
-    if (session && session->slab == slab) {
-      fc_session_lose(session, FC_STR(""), FC_SESSION_END_GREED);
-    }
+    if (!session || session->slab != slab) continue;
+    fc_session_lose(session, FC_STR(""), FC_SESSION_END_GREED);
+    found = session;
   }
+  return found;
 }
 
+// Sessions of several generations may share the slab (fc_sessions_pass), and any of these
+// generations is there as long as its session is.
 bool fc_sessions_weigh(fc_sessions_t *all, uint32_t *out_index) {
   for (fc_slab_t *slab = all->slabs; slab; slab = slab->next) {
     if (!fc_slab_is_greedy(slab)) continue;
-    *out_index = slab->index;
-    lose_all(all, slab);
+    const fc_session_t *session = lose_all(all, slab);
     fc_slab_spoil(slab);
+    if (!session) continue;
+    *out_index = session->claim.bond.generation;
     return true;
   }
   return false;

@@ -206,8 +206,8 @@ uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from, void *to,
                           uint64_t generation, uint32_t index);
 
 // Measures the slabs. If workers have written more to a slab than was granted, all its
-// sessions are lost. Then returns true, and *out_index is the index of the generation,
-// whose workers must be ended.
+// sessions are lost. Then returns true, and *out_index is the index of the generation of
+// one of them: the workers of all generations of this module must be ended.
 bool fc_sessions_weigh(fc_sessions_t *all, uint32_t *out_index);
 
 // For fc_session_reset and fc_session_remove: no call may hold the claim.

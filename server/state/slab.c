@@ -114,7 +114,7 @@ static fc_status_t create(fc_allocator_t allocator, fc_slab_t **out_slab,
   return status;
 }
 
-fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation, uint32_t index,
+fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation,
                          fc_allocator_t allocator, uint64_t serial,
                          fc_nursery_t *nursery, fc_slab_t **out_slab,
                          fc_error_t *err) {
@@ -131,7 +131,6 @@ fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation, uint32_t index,
   // A value without bytes has the offset 0. So no place may have the first page.
   *slab = (fc_slab_t){.claim = {.file = slab->claim.file, .serial = serial},
                       .generation = generation,
-                      .index = index,
                       .next = *list,
                       .list = list,
                       .allocator = allocator,

@@ -26,8 +26,8 @@ typedef struct fc_slab_t {
   fc_allocator_t allocator;
   // Gives memory back; NULL: this is done at once (tests).
   fc_nursery_t *nursery;
-  uint64_t generation;     // serial of the generation
-  uint32_t index;          // index of the generation
+  // Serial of the generation, or of the newest one to which its sessions went over.
+  uint64_t generation;
   bool spoiled;            // a worker has written beyond what was granted
   struct fc_slab_t *next;  // in the list of all slabs
   struct fc_slab_t **list;
@@ -46,7 +46,7 @@ typedef struct fc_slab_t {
 // Finds a slab of the generation in *list with at least half of its addresses left, or
 // makes one with the serial number `serial` and adds it to the list. The caller holds
 // the slab. FC_CODE_OUT_OF_MEMORY.
-fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation, uint32_t index,
+fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation,
                          fc_allocator_t allocator, uint64_t serial,
                          fc_nursery_t *nursery, fc_slab_t **out_slab,
                          fc_error_t *err) FC_MUST_CHECK;

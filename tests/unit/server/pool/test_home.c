@@ -4,6 +4,8 @@
 // and one that lies. The objects count who has them.
 #include "pool/home.h"
 
+#include <unistd.h>
+
 #include "helpers/test.h"
 #include "state/session.h"
 
@@ -249,6 +251,39 @@ static void a_session_that_has_one_stays_where_it_is(void **state) {
   assert_int_equal(object, 0);
 }
 
+// Its slab is shared with a session that went over, and the generation of that one may be
+// gone by now, or its index be another module's.
+static void what_takes_too_much_is_found_by_a_session_that_is_left(
+    void **state) {
+  (void)state;
+  fc_sessions_t all = make_all();
+  worker_t worker;
+  int object = 0, next;
+  uint32_t index;
+  fc_error_t err;
+  static const char bytes[1 << 20];
+  open_worker(&worker, 0);
+  fc_session_t *bound = make(&all, false), *goes = make(&all, false);
+  keep_in(&worker, bound, "a", &object);
+  assert_ptr_equal(bound->slab, goes->slab);
+  assert_int_equal(fc_sessions_pass(&all, &let_go_count, &next, 8, 9), 1);
+  fc_session_end(goes, FC_SESSION_END_DELETED);
+  assert_int_equal(all.count, 1);
+  assert_false(fc_sessions_weigh(&all, &index));
+  for (int64_t i = 0; i < 32; i++) {
+    assert_int_equal(pwrite(bound->slab->claim.file, bytes, sizeof bytes,
+                            (1ll << 40) + i * (int64_t)sizeof bytes),
+                     sizeof bytes);
+  }
+  assert_true(fc_sessions_weigh(&all, &index));
+  assert_int_equal(index, GENERATION);
+  assert_int_not_equal(fc_session_check(bound, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_SESSION_LOST);
+  assert_int_equal(object, 0);
+  fc_sessions_deinit(&all);
+  close_worker(&worker);
+}
+
 static void calls_wait_for_their_home_in_order(void **state) {
   (void)state;
   fc_sessions_t all = make_all();
@@ -453,6 +488,7 @@ int main(void) {
       FC_TEST(what_a_call_does_not_leave_is_freed),
       FC_TEST(a_home_takes_its_sessions_along),
       FC_TEST(a_session_that_has_one_stays_where_it_is),
+      FC_TEST(what_takes_too_much_is_found_by_a_session_that_is_left),
       FC_TEST(calls_wait_for_their_home_in_order),
       FC_TEST(a_call_that_may_keep_none_says_why),
       FC_TEST(no_client_has_more_than_its_share),
