@@ -69,6 +69,8 @@ static const fc_test_decode_row_t scalars[] = {
     BAD("null is not 0", "null ->", "[^0]", TYPE_MISMATCH, "/0"),
     OK("opaque null", "opaque ->", "[null]", "null"),
     BAD("opaque anything", "opaque ->", "[^\"x\"]", TYPE_MISMATCH, "/0"),
+    BAD("opaque object", "opaque ->", "[^{\"x\":1}]", TYPE_MISMATCH, "/0"),
+    BAD("opaque without key", "opaque ->", "[^{}]", TYPE_MISMATCH, "/0"),
     BAD("bare NaN", "f32 ->", "[^NaN]", JSON_SYNTAX, "/0"),
 };
 
@@ -635,13 +637,30 @@ static void limits_hold(void **state) {
   }
 }
 
+// The bytes end within an object that may be a reference: nothing is read behind.
+static void a_reference_that_is_cut_is_an_error(void **state) {
+  (void)state;
+  static const char *const types[] = {"opaque ->", "i64 ->", "complex<f32> ->"};
+  const fc_str_t whole = FC_STR("[{\"ref\":\"h\"}]");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(types); i++) {
+    for (size_t size = 0; size < whole.size; size++) {
+      fc_test_call_t call;
+      fc_error_t err;
+      fc_test_call_init(&call, types[i], NULL);
+      const fc_str_t body = fc_str_make(whole.data, size);
+      assert_int_not_equal(fc_test_call_decode(&call, body, &err), FC_OK);
+      fc_test_call_deinit(&call);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(scalars_read),  FC_TEST(nested_read),
       FC_TEST(typed_read),    FC_TEST(disagree_read),
       FC_TEST(bytes_read),    FC_TEST(unknown_read),
       FC_TEST(signless_read), FC_TEST(signless_ranges_say_both_ends),
-      FC_TEST(limits_hold),
+      FC_TEST(limits_hold),   FC_TEST(a_reference_that_is_cut_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

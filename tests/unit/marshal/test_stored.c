@@ -259,6 +259,94 @@ static void documents_name_and_keep_values(void **state) {
   }
 }
 
+static fc_status_t run_once(desk_t *desk, const char *types, const char *body,
+                            char *out, size_t capacity, fc_error_t *err) {
+  fc_test_call_t call;
+  fc_test_call_init(&call, types, NULL);
+  const fc_status_t status = run(&call, desk, body, false, out, capacity, err);
+  fc_test_call_deinit(&call);
+  return status;
+}
+
+#define H "{\"ref\":\"h\"}"
+#define THING "{\"kind\":\"opaque\",\"type\":\"test.thing\"}"
+#define KEEP(argument) \
+  "{\"args\":[" argument "],\"options\":{\"keep\":{\"0\":\"i\"}}}"
+#define NONE "null or {\"ref\":"
+
+// The values are those of open_desk, and h = a test.thing
+static const row_t opaque_rows[] = {
+    {"given and kept", "opaque -> opaque", KEEP(H),
+     "{\"results\":[{\"ref\":\"i\",\"type\":" THING "}]}", 0, NULL},
+    {"of any type", "any -> any", KEEP(H),
+     "{\"results\":[{\"ref\":\"i\",\"type\":" THING "}]}", 0, NULL},
+    {"null", "opaque -> opaque", KEEP("null"),
+     "{\"results\":[{\"ref\":\"i\",\"type\":" THING "}]}", 0, NULL},
+    {"no such value", "opaque -> opaque", "[{\"ref\":\"g\"}]",
+     "there is no value 'g'", FC_CODE_REFERENCE_UNKNOWN, "/0/ref"},
+    {"bytes for it", "opaque -> opaque", "[{\"ref\":\"b\"}]",
+     "expected an opaque reference (test.thing)", FC_CODE_TYPE_MISMATCH,
+     "/0/ref"},
+    {"for a scalar", "i64 -> i64", "[" H "]",
+     "value 'h' is an opaque reference (test.thing): expected a scalar i64",
+     FC_CODE_TYPE_MISMATCH, "/0/ref"},
+    {"no name", "opaque -> opaque", "[{\"ref\":1}]", "the name of a value",
+     FC_CODE_TYPE_MISMATCH, "/0/ref"},
+    {"not alone", "opaque -> opaque", "[{\"ref\":\"h\",\"x\":1}]",
+     "'ref' stands alone", FC_CODE_UNKNOWN_KEY, NULL},
+    {"another key", "opaque -> opaque", "[{\"rev\":\"h\"}]", NONE,
+     FC_CODE_TYPE_MISMATCH, "/0"},
+    {"no key", "opaque -> opaque", "[{}]", NONE, FC_CODE_TYPE_MISMATCH, "/0"},
+    {"no object", "opaque -> opaque", "[[" H "]]", NONE, FC_CODE_TYPE_MISMATCH,
+     "/0"},
+};
+
+static void count_thing(void *object, int change) { *(int *)object += change; }
+
+static void add_thing(desk_t *it, fc_references_t *references, int *thing) {
+  const fc_value_t value = {
+      .kind = FC_VALUE_OPAQUE,
+      .opaque = {FC_STR("test.thing"), thing, count_thing}};
+  fc_store_row_t row;
+  fc_error_t err;
+  fc_references_init(references, fc_allocator_system());
+  it->store.references = references;
+  it->desk.reference = 1;
+  it->desk.references = 2;
+  assert_int_equal(fc_store_describe(FC_STR("h"), &value, &row, &err), FC_OK);
+  assert_int_equal(fc_store_refer(&it->store, &row, &value.opaque, &err),
+                   FC_OK);
+  assert_int_equal(fc_store_put(&it->store, &row, &err), FC_OK);
+}
+
+static void documents_name_and_keep_references(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const row_t, row, opaque_rows) {
+    fc_references_t references;
+    desk_t desk;
+    fc_error_t err = {0};
+    char answer[256] = "";
+    int thing = 0;
+    open_desk(&desk);
+    add_thing(&desk, &references, &thing);
+    const fc_status_t status =
+        run_once(&desk, row->types, row->body, answer, sizeof answer, &err);
+    if (status != FC_OK && !row->code) fail_msg("%s", err.message);
+    assert_int_equal(err.code, row->code);
+    if (row->code) {
+      if (!strstr(err.message, row->answer)) fail_msg("%s", err.message);
+      if (row->pointer) assert_string_equal(err.pointer, row->pointer);
+    } else {
+      assert_string_equal(answer, row->answer);
+    }
+    const fc_store_row_t *kept = fc_store_find(&desk.desk, FC_STR("i"));
+    assert_int_equal(thing, 1 + (kept && kept->reference));
+    fc_references_deinit(&references);
+    assert_int_equal(thing, 0);
+    close_desk(&desk);
+  }
+}
+
 // One function keeps a list of some types, and a function of other types gets it.
 typedef struct list_row_t {
   const char *name, *from, *body;
@@ -325,15 +413,6 @@ static const list_row_t list_rows[] = {
     {"null for a number", "any -> any", "{\"list\":[null]}", "[i64] -> [i64]",
      "null is a part of it", FC_CODE_TYPE_MISMATCH},
 };
-
-static fc_status_t run_once(desk_t *desk, const char *types, const char *body,
-                            char *out, size_t capacity, fc_error_t *err) {
-  fc_test_call_t call;
-  fc_test_call_init(&call, types, NULL);
-  const fc_status_t status = run(&call, desk, body, false, out, capacity, err);
-  fc_test_call_deinit(&call);
-  return status;
-}
 
 static void lists_are_kept_and_given(void **state) {
   (void)state;
@@ -849,6 +928,7 @@ static void every_failed_allocation_is_an_error(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(documents_name_and_keep_values),
+      FC_TEST(documents_name_and_keep_references),
       FC_TEST(lists_are_kept_and_given),
       FC_TEST(lists_that_were_written_over_are_read_safely),
       FC_TEST(without_a_store_there_are_no_values),
