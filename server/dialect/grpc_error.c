@@ -25,7 +25,9 @@ fc_status_t fc_grpc_status(const fc_error_t *error) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kStatuses); i++) {
     if (kStatuses[i].code == error->code) return kStatuses[i].status;
   }
-  return error->status;
+  // Those of IREE alone, such as a function may fail with, are no status of gRPC.
+  return error->status > FC_UNAUTHENTICATED ? FC_FAILED_PRECONDITION
+                                            : error->status;
 }
 
 // Percent-encodes all but printable ASCII.
