@@ -351,6 +351,11 @@ fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
   return status;
 }
 
+bool fc_framing_lacks_version(const fc_framing_t *framing) {
+  return framing->state == FRAMING_VERSION &&
+         framing->line_size < sizeof "HTTP/" - 1;
+}
+
 // ---------------------------------------------------------------------------
 // Chunked bodies
 

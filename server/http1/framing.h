@@ -34,6 +34,8 @@ typedef struct fc_framing_t {
 // FC_CODE_HEADERS_TOO_LARGE.
 fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
                             size_t *out_used, bool *out_done, fc_error_t *err);
+// Was the head refused at the place of the version, before it said "HTTP/"?
+bool fc_framing_lacks_version(const fc_framing_t *framing);
 // Scans a chunked body in the same way, after the head. FC_CODE_HTTP_SYNTAX.
 // FC_CODE_BODY_TOO_LARGE: the chunks exceed `body_max`.
 fc_status_t fc_framing_chunked(fc_framing_t *framing, fc_str_t bytes,

@@ -60,6 +60,8 @@ typedef struct fc_http2_class_t {
   // Takes the connection over; `bytes` begin with the preface. HTTP/2 then handles the
   // stream's events and the time-outs, and sets fc_connection_t.http2. False: no memory.
   bool (*begin)(fc_connection_t *connection, fc_str_t bytes);
+  // A connection began with bytes of neither protocol.
+  void (*count_wrong_preface)(void *http2_context);
   void (*drain)(fc_connection_t *connection);    // as fc_connection_drain
   void (*abandon)(fc_connection_t *connection);  // as fc_connection_abandon
 } fc_http2_class_t;

@@ -241,6 +241,19 @@ fc_status_t fc_parser_check_head(fc_head_t *head, fc_error_t *err) {
   return check_expect(head, err);
 }
 
+bool fc_parser_knows_method(fc_str_t head) {
+#define METHOD(number, name, text) FC_STR(#text " "),
+  static const fc_str_t kMethods[] = {HTTP_METHOD_MAP(METHOD)};
+#undef METHOD
+  while (head.size && (*head.data == '\r' || *head.data == '\n')) {
+    head = fc_str_make(head.data + 1, head.size - 1);
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kMethods); i++) {
+    if (fc_str_starts(head, kMethods[i])) return true;
+  }
+  return false;
+}
+
 static fc_method_t method_of(uint8_t method) {
   switch (method) {
     case HTTP_GET:

@@ -48,6 +48,8 @@ void fc_parser_init(fc_parser_t *parser);
 fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
                                 fc_str_t bytes, fc_head_t *out_head,
                                 fc_error_t *err);
+// Does the head begin with a method of HTTP, served or not? Empty lines may precede it.
+bool fc_parser_knows_method(fc_str_t head);
 // Parses bytes of a chunked body. *out_complete: llhttp saw the body's end.
 // FC_CODE_HTTP_SYNTAX, or the error that on_body stopped with.
 fc_status_t fc_parser_read_body(fc_parser_t *parser, llhttp_t *llhttp,

@@ -156,6 +156,20 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   }
 }
 
+// Does the connection begin with a wrong preface of HTTP/2? Its client would read an
+// answer of HTTP/1 as frames, so it gets none (RFC 9113, 3.4). What looks like HTTP/1 by
+// its method or its version is answered with 400 (RFC 9112, 2.2).
+static bool is_wrong_preface(const fc_connection_t *c, fc_str_t head) {
+  return c->http1->http2 && c->is_new &&
+         fc_framing_lacks_version(&c->framing) && !fc_parser_knows_method(head);
+}
+
+static void refuse_preface(fc_connection_t *c) {
+  c->http1->http2->count_wrong_preface(c->http1->http2_context);
+  c->is_last = true;
+  fc_connection_end_exchange(c);
+}
+
 // Returns the number of used bytes. 0: the head is not complete, or its request waits for
 // a module. Then the caller keeps the bytes, and the head is read again.
 static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
@@ -165,7 +179,8 @@ static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
   fc_error_t *error = &c->http1->error;
   fc_str_t rest = fc_str_make(bytes.data + scanned, bytes.size - scanned);
   if (fc_framing_head(&c->framing, rest, &used, &done, error) != FC_OK) {
-    fc_connection_refuse(c, error, FC_STAGE_READ);
+    if (is_wrong_preface(c, bytes)) refuse_preface(c);
+    else fc_connection_refuse(c, error, FC_STAGE_READ);
     return bytes.size;
   }
   if (!done) return 0;

@@ -331,8 +331,15 @@ static bool begin(fc_connection_t *c, fc_str_t bytes) {
   return true;
 }
 
+static void count_wrong_preface(void *http2_context) {
+  ((fc_http2_t *)http2_context)->counts.refused[FC_HTTP2_REFUSAL_PROTOCOL]++;
+}
+
 static const fc_http2_class_t kClass = {
-    .begin = begin, .drain = drain, .abandon = abandon};
+    .begin = begin,
+    .count_wrong_preface = count_wrong_preface,
+    .drain = drain,
+    .abandon = abandon};
 
 static nghttp2_option *make_options(void) {
   nghttp2_option *out;

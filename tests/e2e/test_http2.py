@@ -15,11 +15,12 @@ import pytest
 from conftest import ROOT, Server
 from frames import (ACK, CANCEL, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR,
                     PING, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Connection,
-                    Inflater, fields, frame, setting, uint)
+                    Inflater, fields, frame, literal, setting, uint)
 from fleet import until
 
 SCALARS = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
 CALL = "/api/v1/functions/tensor/identity"
+OIP = '{"id":"a","inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1.5,2]}]}'
 LARGE = json.dumps({"args": [list(range(100000))]}).encode()
 
 
@@ -35,6 +36,10 @@ def curl(server, path, *words, body=None):
     (("/livez",), None), (("/api/v1/modules",), None), (("/openapi.json",), None),
     ((CALL, "--json", '{"args":[[1.5,2]]}'), None),
     ((CALL, "-H", "Content-Type: application/json", "--data-binary", "@-"), LARGE),
+    (("/v2/models/tensor.identity",), None), (("/v1/models/tensor.identity",), None),
+    (("/v2/models/tensor.identity/infer", "--json", OIP), None),
+    (("/v2/models/tensor.identity/infer", "--json", "{}"), None),
+    (("/v1/models/tensor.identity:predict", "--json", '{"inputs":[1.5,2]}'), None),
     (("/nothing",), None), ((CALL, "-X", "DELETE"), None)],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
 def test_answers_are_those_of_http1(server, words, body):
@@ -96,6 +101,44 @@ def test_the_preface_may_come_in_pieces(server):
         assert connection.answer() == (200, b'{"status":"live"}')
 
 
+def told_about(server, *pieces):
+    """What the server says before it ends the connection. It ends it without a reset."""
+    with Connection(server, greet=False) as connection:
+        for each in pieces:
+            connection.socket.sendall(each)
+        said = b""
+        while got := connection.socket.recv(4096):
+            said += got
+    return said
+
+
+@pytest.mark.parametrize("sent, answered", [
+    (b"INVALID CONNECTION PREFACE\r\n\r\n", False), (b"\r\nBREW /livez x\r\n\r\n", False),
+    (b"BREW /livez HTT\r\n", False), (b"BREW /livez HTTP/1.1\r\nHost: a\r\n\r\n", True),
+    (b"BREW /livez\r\n", True), (b"PATCH /a b HTTP/1.1\r\n\r\n", True),
+    (b"\r\nGET /a b HTTP/1.1\r\n\r\n", True), (b"GET /livez x\r\n\r\n", True),
+    (b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", True)], ids=repr)
+def test_a_wrong_preface_is_not_answered(server, sent, answered):
+    """What looks like HTTP/1, by its method or its version, is told what is wrong."""
+    for at in range(len(sent)):
+        said = told_about(server, *filter(None, (sent[:at], sent[at:])))
+        assert said.startswith(b"HTTP/1.1 400 ") if answered else said == b"", (at, said)
+    before = refused(server)
+    assert told_about(server, sent)[:4] == (b"HTTP" if answered else b"")
+    assert refused(server) == before + (not answered)
+
+
+def refused(server):
+    text = server.get("/metrics").body.decode()
+    return int(re.search(r'http2_refused_total{cause="protocol"} (\d+)', text)[1])
+
+
+def test_a_request_behind_another_is_always_answered(server):
+    good = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    said = told_about(server, good, b"INVALID CONNECTION PREFACE\r\n\r\n")
+    assert said.count(b"HTTP/1.1 200 ") == said.count(b"HTTP/1.1 400 ") == 1
+
+
 def test_a_slow_stream_holds_only_itself(server):
     """Two streams are stuck: the window of one is closed, the body of the other does
     not end. A third one is answered."""
@@ -142,6 +185,18 @@ def test_a_short_body_opens_no_window(server):
             kind, flags, _, _ = connection.until(HEADERS, DATA, WINDOW_UPDATE, stream=1)
             kinds.append(kind)
     assert kinds == [HEADERS, DATA]
+
+
+def test_trailers_of_a_request_are_read_over(server):
+    """They end the body. What a field means in a head, it does not mean here."""
+    with Connection(server) as connection:
+        for stream, ends in (1, literal("x-sum", "1")), (3, literal("farcall-timeout-ms", "x")):
+            connection.send(frame(HEADERS, END_HEADERS, stream, fields(
+                "POST", CALL, ("content-type", "application/json"), ("te", "trailers"))) +
+                frame(DATA, 0, stream, b"[[1.5]]") +
+                frame(HEADERS, END_HEADERS | END_STREAM, stream, ends))
+            status, body = connection.answer(stream)
+            assert (status, json.loads(body)) == (200, {"results": [[1.5]]}), ends
 
 
 def test_what_each_answer_has_of_its_own_is_in_no_table(server):
