@@ -3,6 +3,7 @@
 tests/requirements-clients.txt: grpc_calls.py HOST:PORT CASE [WORD ...]. A case that
 fails raises."""
 import itertools
+import json
 import os
 import pathlib
 import queue
@@ -10,6 +11,9 @@ import signal
 import sys
 import threading
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import grpc
 import numpy
@@ -530,12 +534,26 @@ def cancel(channel, stub, url, function):
     assert numbers(stub.ModelInfer(simple_request(), timeout=300))
 
 
+def over_http(url, model):
+    """The error of the same request over HTTP."""
+    try:
+        urllib.request.urlopen(f"http://{url}/v2/models/{urllib.parse.quote(model, '')}")
+    except urllib.error.HTTPError as error:
+        return json.load(error)["error"]
+    raise AssertionError("there is such a model")
+
+
 def interop(channel, stub, url, function):
     """Cases of gRPC's interoperability tests that no other case here covers.
     tests/grpc/interop runs all of them with Go's library."""
     for metadata in ((), (("x-test-echo-initial", "a value"), ("x-twice", "1"), ("x-twice", "2"),
                           ("x-test-bin", b"\x0a\x0b\xab\x00"))):
         assert numbers(stub.ModelInfer(simple_request(), metadata=metadata))
+    special = "\t\nspace\r\nBMP \u263a and non-BMP \U0001f608 100%\t\n"
+    error = failure(stub.ModelMetadata, service_pb2.ModelMetadataRequest(name=special))
+    assert error.code() == grpc.StatusCode.NOT_FOUND
+    assert error.details() == over_http(url, special)
+    assert "\u263a and non-BMP \U0001f608 100%" in error.details()
     error = failure(stub.ModelInfer, spinning(function), timeout=0.2)
     assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED, error
     for asked, timeout, code in (([], 0.2, "DEADLINE_EXCEEDED"), ([], None, "CANCELLED"),

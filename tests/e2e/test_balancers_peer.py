@@ -182,6 +182,7 @@ def test_no_call_of_grpc_fails(fleet, network, kind):
             load.stdin.write("\n")
             load.stdin.flush()
             assert load.stdout.readline() == "good\n"
+        load2 = Load2(network) if kind is HAProxy else None
         try:
             go_on()
             for node in nodes:
@@ -189,10 +190,12 @@ def test_no_call_of_grpc_fails(fleet, network, kind):
                 until(lambda: balancer.all_up("grpc"))
                 go_on()
         finally:
+            failed = load2.end() if load2 else []
             load.stdin.close()
             result = json.loads(load.stdout.readline())
     print(result)
-    assert result["failed"] == []
+    assert failed + result["failed"] == []
+    assert not load2 or load2.good > 5 * Load2.CALLS
     # HAProxy sends nothing to a server that is not ready.
     assert kind is Nginx or "again" not in result["calls"]
     assert result["calls"]["grpc"] > 500 and result["calls"]["http1"] > 100

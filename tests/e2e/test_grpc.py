@@ -93,6 +93,12 @@ def test_kserve(calls, serve):
     calls(serve(SIMPLE), "calls", file="grpc_kserve_calls.py")
 
 
+def test_tritonclient_unmodified(calls, serve):
+    server = serve("--isolation=process", "--admin=loopback", SIMPLE,
+                   MODULES / "simple_sequence.so", MODULES / "crash.so")
+    calls(server, "examples", "given_up", "examples_aio", file="grpc_triton_calls.py")
+
+
 def test_texts_of_tensorflow(calls, iree, serve, tmp_path):
     calls(serve(shutil.copy(triton.echo(iree), tmp_path / "echo.vmfb")), "texts",
           file="grpc_tf_calls.py")
