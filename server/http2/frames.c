@@ -46,6 +46,11 @@ static int on_begin_headers(nghttp2_session *session,
   fc_http2_connection_t *h = context;
   const int32_t id = frame->hd.stream_id;
   fc_http2_refusal_t refusal;
+  // A client may send its requests without a pause, and each read may end within a head:
+  // every head has the whole time.
+  if (h->base->waiting.wait == FC_WAIT_HEAD) {
+    fc_connection_wait(h->base, FC_WAIT_NONE);
+  }
   h->head_id = id;
   h->head_size = 0;
   if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;

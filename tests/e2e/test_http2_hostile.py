@@ -4,6 +4,7 @@ affects nobody else. Each row is one attack; after it, a request of another
 connection works."""
 import dataclasses
 import re
+import time
 import typing
 
 import pytest
@@ -195,6 +196,21 @@ def test_a_bomb_in_a_request_that_is_refused(serve, corpus):
         assert connection.until(GOAWAY)[3][4:8] == uint(CALM)
         other.ask(3)
         assert other.answer(3)[0] == 200
+
+
+def test_each_head_has_the_whole_time(serve, corpus):
+    """Each read ends within a head, for longer than a head may take."""
+    running = serve("--head-timeout=2s", corpus)
+    with Connection(running) as connection:
+        def head(stream):
+            return frame(HEADERS, END_HEADERS | END_STREAM, stream, fields())
+
+        stream, begin = 1, time.monotonic()
+        connection.send(frame(WINDOW_UPDATE, 0, 0, uint(1 << 30)) + head(1)[:20])
+        while time.monotonic() < begin + 3:
+            connection.send(head(stream)[20:] + head(stream + 2)[:20])
+            assert connection.until(DATA, stream=stream)[3] == b'{"status":"live"}'
+            stream += 2
 
 
 def test_an_answer_to_head_has_no_body_though_the_head_is_refused(server):
