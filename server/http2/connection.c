@@ -232,12 +232,17 @@ static void fail_read(fc_http2_connection_t *h, ssize_t why) {
 static void receive(fc_http2_connection_t *h, fc_str_t bytes) {
   h->busy = true;
   h->begun = 0;
+  h->bodies = 0;
   const ssize_t used =
       h->over ? 0
               : nghttp2_session_mem_recv(
                     h->session, (const uint8_t *)bytes.data, bytes.size);
   h->busy = false;
   if (used < 0) fail_read(h, used);
+  else if (!fc_calm_pay_bytes(&h->calm, bytes.size - h->bodies,
+                              fc_http2_now_ms(h))) {
+    fc_http2_terminate(h, NGHTTP2_ENHANCE_YOUR_CALM, FC_HTTP2_REFUSAL_FRAMES);
+  }
 }
 
 static void on_read(void *context, fc_str_t bytes) {

@@ -108,6 +108,7 @@ struct fc_http2_connection_t {
   int32_t head_id;  // the stream whose head has begun, but not ended; 0: none
   uint32_t head_size;  // size of the newest head, decoded, bytes
   uint32_t begun;      // requests that were begun by the bytes just read
+  size_t bodies;       // how many of the bytes just read are of bodies
   bool is_unsent;
   bool busy;        // nghttp2 is on the stack
   bool writing;     // the stream below is sending `rest`

@@ -65,19 +65,20 @@ static int on_begin_headers(nghttp2_session *session,
 }
 
 // Fields count with their decoded size, because a few bytes can stand for many. A head
-// far above the limit is not read to its end.
+// far above the limit is not read to its end, nor are trailers above it.
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
                      const uint8_t *name, size_t name_size,
                      const uint8_t *value, size_t value_size, uint8_t flags,
                      void *context) {
   fc_http2_connection_t *h = context;
   fc_http2_stream_t *s = find(session, frame->hd.stream_id);
+  const bool is_request = frame->headers.cat == NGHTTP2_HCAT_REQUEST;
   (void)flags;
   h->head_size += (uint32_t)(name_size + value_size + 4);
-  if (h->head_size > 4 * FC_LIMIT_HEADERS) {
+  if (h->head_size > (is_request ? 4 : 1) * FC_LIMIT_HEADERS) {
     return give_up(h, FC_HTTP2_REFUSAL_HEAD);
   }
-  if (s && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+  if (s && is_request) {
     fc_http2_stream_field(s, fc_str_make((const char *)name, name_size),
                           fc_str_make((const char *)value, value_size));
   }
@@ -89,6 +90,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
   fc_http2_connection_t *h = context;
   fc_http2_stream_t *s = find(session, id);
   (void)flags;
+  h->bodies += size;
   fc_calm_earn_bytes(&h->calm, size);
   if (!s) return nghttp2_session_consume_connection(session, size);
   fc_http2_stream_body(s, fc_str_make((const char *)data, size));

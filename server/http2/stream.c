@@ -304,7 +304,7 @@ static void send_head(fc_http2_stream_t *s, const fc_answer_t *what,
   count = fc_http2_read_lines(tail, count, room->fields);
   const nghttp2_data_provider pieces = {.source = {.ptr = s},
                                         .read_callback = fc_http2_read_pieces};
-  fc_calm_earn(&h->calm, FC_CALM_ANSWER);
+  if (!s->refusal) fc_calm_earn(&h->calm, FC_CALM_ANSWER);
   fc_pace_begin(&s->write_pace, fc_http2_now_ms(h));
   wait_for(s, FC_WAIT_WRITE);
   if (nghttp2_submit_response(h->session, s->id, room->fields, count,

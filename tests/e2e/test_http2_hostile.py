@@ -54,6 +54,28 @@ def made_to_reset(i):
 BOMB = literal("x-bomb", "b" * 4000, indexed=True) + b"\xbe" * 12000
 
 
+# With 4,000 bytes in the table, each byte of a head refers to them.
+REFERENCES = b"\xbe" * 16384
+
+
+def refused(i):
+    """A request beyond the agreed number: nobody reads its head, but it is decoded."""
+    stream = 2 * i + 1
+    if i < 100:
+        return frame(HEADERS, END_HEADERS, stream, fields("POST", CALL))
+    return b"" if i > 300 else b"".join((
+        frame(HEADERS, 0, stream, BOMB[:16384]), frame(CONTINUATION, 0, stream, REFERENCES),
+        frame(CONTINUATION, END_HEADERS, stream, REFERENCES)))
+
+
+def heads_431(i):
+    """A head of 18 KB, with which 128 KiB of fields are meant: "age" without a value."""
+    head = fields("HEAD") + b"\x95" * 18000
+    return b"" if i > 900 else b"".join((
+        frame(HEADERS, END_STREAM, 2 * i + 1, head[:16384]),
+        frame(CONTINUATION, END_HEADERS, 2 * i + 1, head[16384:])))
+
+
 def bomb(connection):
     head = fields() + BOMB
     connection.send(frame(HEADERS, END_STREAM, 1, head[:16384]) +
@@ -98,6 +120,11 @@ ROWS = [
     Row("empty data", flood(lambda i: frame(DATA, 0, 1), opened()), (GONE, CALM), "frames"),
     Row("nothing but padding", flood(lambda i: frame(DATA, 8, 1, b"\x03" + bytes(3)),
                                      opened()), (GONE, CALM), "frames"),
+    Row("heads that are too large", flood(heads_431), (GONE, CALM), "frames"),
+    Row("frames that nobody knows", flood(lambda i: frame(66, 0, 1, bytes(4096))),
+        (GONE, CALM), "frames"),
+    Row("a bomb of trailers", lambda c: c.send(opened() + frame(
+        HEADERS, END_STREAM | END_HEADERS, 1, b"\x95" * 5000)), (GONE, CALM), "head"),
     Row("a head without end", flood(
         lambda i: frame(CONTINUATION, 0, 1, literal("x", "y")),
         frame(HEADERS, END_STREAM, 1, fields())), (GONE, CALM), "head"),
@@ -196,6 +223,16 @@ def test_a_bomb_in_a_request_that_is_refused(serve, corpus):
         assert connection.until(GOAWAY)[3][4:8] == uint(CALM)
         other.ask(3)
         assert other.answer(3)[0] == 200
+
+
+def test_heads_that_nobody_reads(server):
+    before = count(server, "frames")
+    with Connection(server) as other, Connection(server) as connection:
+        flood(refused)(connection)
+        assert connection.until(GOAWAY)[3][4:8] == uint(CALM)
+        other.ask()
+        assert other.answer()[0] == 200
+    assert count(server, "frames") > before
 
 
 def test_each_head_has_the_whole_time(serve, corpus):

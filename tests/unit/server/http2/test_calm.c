@@ -59,10 +59,27 @@ static void little_by_little_is_as_much(void **state) {
   assert_int_equal(pay_all(&calm, 2000), 10);
 }
 
+// 8 KiB that are not of bodies cost a frame, in reads of any size.
+static void other_bytes_are_paid_for(void **state) {
+  (void)state;
+  static const size_t sizes[] = {1, 100, 8191, 8192, 8193, 65536, 1 << 20};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
+    fc_calm_t calm;
+    size_t paid = 0;
+    fc_calm_init(&calm, 0);
+    while (paid <= 10u << 20 && fc_calm_pay_bytes(&calm, sizes[i], 0)) {
+      paid += sizes[i];
+    }
+    const size_t most = (1001 * 8192 - 1) / sizes[i] * sizes[i];
+    if (paid != most) fail_msg("%zu: %zu, not %zu", sizes[i], paid, most);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(what_is_earned_can_be_paid),
       FC_TEST(little_by_little_is_as_much),
+      FC_TEST(other_bytes_are_paid_for),
   };
   return fc_test_exit(cmocka_run_group_tests(tests, NULL, NULL));
 }
