@@ -71,7 +71,10 @@
 // room again.
 #define FC_LIMIT_READ_BODY (256u << 10)  // bytes of one read of a body
 #define FC_LIMIT_READ_TURN (512u << 10)  // bytes read from one client in a turn
-#define FC_LIMIT_WRITE (256u << 10)      // bytes given to a stream at a time
+// How long a turn reads from one client, if that is earlier: some bytes are slow to
+// understand, for example HTTP/2's compressed heads.
+#define FC_LIMIT_READ_TURN_NS 500000u
+#define FC_LIMIT_WRITE (256u << 10)  // bytes given to a stream at a time
 #define FC_LIMIT_RELEASE (1u << 20)  // bytes given back to the system in a turn
 // How long a turn serves requests that clients have pipelined. After this time, one
 // request of each client is served in the turn, and the others wait.

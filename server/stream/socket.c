@@ -9,6 +9,13 @@
 
 #include "config/limits.h"
 
+// Has the client had its share of this turn?
+static bool has_had_its_turn(const fc_socket_stream_t *self) {
+  return self->in_a_row >= FC_LIMIT_READ_TURN ||
+         (self->in_a_row &&
+          fc_clock_ns() - self->began_ns > FC_LIMIT_READ_TURN_NS);
+}
+
 // libuv reads again while the room is filled, up to 32 times. Giving no room ends that:
 // the loop handles other events and comes back, because the socket is still readable.
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
@@ -16,7 +23,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
   fc_socket_stream_t *self = fc_socket_stream(stream);
   (void)suggested;
   *buffer = uv_buf_init(NULL, 0);
-  if (self->in_a_row >= FC_LIMIT_READ_TURN) return;
+  if (has_had_its_turn(self)) return;
   fc_span_t room = stream->events->room(stream->context);
   if (room.size > FC_LIMIT_READ_TURN) room.size = FC_LIMIT_READ_TURN;
   *buffer = uv_buf_init((char *)room.data, (unsigned)room.size);
@@ -26,6 +33,7 @@ static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer) {
   fc_stream_t *stream = handle->data;
   fc_socket_stream_t *self = fc_socket_stream(stream);
   const bool filled = size > 0 && (size_t)size == buffer->len;
+  if (filled && !self->in_a_row) self->began_ns = fc_clock_ns();
   self->in_a_row = filled ? self->in_a_row + (size_t)size : 0;
   if (size > 0) {
     stream->events->read(stream->context,

@@ -36,6 +36,7 @@ typedef struct fc_socket_stream_t {
   uv_shutdown_t shutdown;
   // The bytes of the last reads, as long as each read filled its room.
   uint64_t in_a_row;
+  uint64_t began_ns;  // when the first of these reads was reported
   int low_water;  // bytes that must have come before the loop is woken; 0: any
 } fc_socket_stream_t;
 
