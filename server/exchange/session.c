@@ -144,10 +144,13 @@ static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
   }
   name_client(x);
   fc_status_t status = make_sequence(x, &session, err);
-  if (former && (status == FC_OK ? former->starts : wants_room(err))) {
+  if (former && status == FC_OK && former->starts) {
+    fc_session_retire(former);
+    former = NULL;
+  } else if (former && status != FC_OK && wants_room(err)) {
     fc_session_end(former, FC_SESSION_END_DELETED);
     former = NULL;
-    if (status != FC_OK) status = make_sequence(x, &session, err);
+    status = make_sequence(x, &session, err);
   }
   FC_TRY(status);
   if (former) {
@@ -262,16 +265,18 @@ void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome) {
   if (made) x->joined.ends = x->joined.is_last;
 }
 
-// Ends the sequence that a START replaced. If the START was refused, the old sequence
-// goes on.
+// Ends the sequence that a START replaced, after its calls that wait: a client may send
+// sequences of one id without waiting for answers. If the START was refused, the old
+// sequence goes on.
 static void leave_former(fc_exchange_t *x) {
   fc_session_t *former = x->joined.former;
   if (!former) return;
   x->joined.former = NULL;
-  if (x->joined.session->starts && !x->joined.session->ended) {
+  const fc_session_t *session = x->joined.session;
+  if (session->starts && !session->ended && !session->retired) {
     fc_session_swap_ids(x->joined.session, former);
   } else {
-    fc_session_end(former, FC_SESSION_END_DELETED);
+    fc_session_retire(former);
   }
   fc_session_unpin(former, fc_clock_ns());
 }

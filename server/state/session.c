@@ -89,9 +89,9 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
   if (all->count && read_id(id, wanted)) {
     session = all->buckets[hash(all, wanted)];
     // A session that is over may still be listed when another session has its id.
-    while (session &&
-           (session->ended || session->left || is_over(session, now_ns) ||
-            memcmp(session->id, wanted, sizeof wanted) != 0)) {
+    while (session && (session->ended || session->retired || session->left ||
+                       is_over(session, now_ns) ||
+                       memcmp(session->id, wanted, sizeof wanted) != 0)) {
       session = session->next;
     }
   }
@@ -374,7 +374,8 @@ void fc_session_pin(fc_session_t *session) { session->pins++; }
 void fc_session_unpin(fc_session_t *session, uint64_t now_ns) {
   session->pins--;
   session->used_ns = now_ns;
-  fc_session_settle(session);
+  if (session->retired && !session->ended) fc_session_retire(session);
+  else fc_session_settle(session);
 }
 
 void fc_session_end(fc_session_t *session, fc_session_end_t why) {
@@ -388,6 +389,11 @@ void fc_session_end(fc_session_t *session, fc_session_end_t why) {
   // A running call of the session may still write to the values.
   if (!session->claim.held) fc_session_drop_values(session);
   fc_session_settle(session);
+}
+
+void fc_session_retire(fc_session_t *session) {
+  session->retired = true;
+  if (!session->pins) fc_session_end(session, FC_SESSION_END_DELETED);
 }
 
 void fc_sessions_end_bound(fc_session_t **first) {

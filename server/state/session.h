@@ -64,6 +64,7 @@ struct fc_session_t {
   // Its connection has ended: fc_sessions_look must end the session.
   bool left;
   bool ended;         // it cannot be found any more
+  bool retired;       // nor can this one, but its requests go on; then it ends
   uint8_t end;        // fc_session_end_t of a lost or ended session
   uint32_t pins;      // requests that may still use the session
   uint32_t bytes_of;  // the owner's entry in all->bytes_owned
@@ -169,7 +170,7 @@ fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
                              char out[FC_SESSION_ID_SIZE],
                              fc_error_t *err) FC_MUST_CHECK;
 // Gives a session that was just made another id: `id`, FC_SESSION_ID_SIZE digits. No
-// other session that has not ended may have this id.
+// other session that can be found may have this id.
 void fc_session_name(fc_session_t *session, fc_str_t id);
 // Each session gets the other's id. Neither may be checkpointed.
 void fc_session_swap_ids(fc_session_t *session, fc_session_t *other);
@@ -187,6 +188,9 @@ void fc_session_unpin(fc_session_t *session, uint64_t now_ns);
 // Ends a session: it cannot be found any more. Waiting calls are refused when the
 // running call has left its worker. The session may be freed.
 void fc_session_end(fc_session_t *session, fc_session_end_t why);
+// The session cannot be found any more. It ends when no request has it pinned, which may
+// be at once.
+void fc_session_retire(fc_session_t *session);
 // Ends the sessions of a connection that has ended, up to FC_LIMIT_BOUND_ENDS;
 // fc_sessions_look ends the others.
 void fc_sessions_end_bound(fc_session_t **first);

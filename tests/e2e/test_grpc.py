@@ -417,6 +417,40 @@ def test_messages_of_a_stream_may_come_in_any_pieces(serve):
             assert answer.count(field(6, TOTAL) + field(6, bytes(64))) == 2
 
 
+def in_sequence(value, name, **flags):
+    said = {"sequence_id": field(3, b"id"),
+            **{f"sequence_{flag}": b"\x08\x01" for flag in flags}}
+    return framed(field(1, b"sequence.add") + field(3, name) + b"".join(
+        field(4, field(1, key.encode()) + field(2, each)) for key, each in said.items()) +
+        field(5, field(1, b"INPUT") + field(2, b"INT32") + field(3, b"\x01")) +
+        field(7, value.to_bytes(4, "little")))
+
+
+@pytest.mark.parametrize("ends", (True, False), ids=("ended", "begun again"))
+def test_sequences_of_one_id_need_not_wait_for_each_other(serve, ends):
+    """A client sends many sequences of one id before it reads an answer."""
+    server = serve(MODULES / "sequence.so")
+    sent, wanted = b"", {}
+    for number in range(40):
+        for step in range(3):
+            flags = {"start": step == 0, "end": step == 2 and (ends or number == 39)}
+            name = b"%d" % len(wanted)
+            sent += in_sequence(number + step, name, **{
+                flag: True for flag in flags if flags[flag]})
+            wanted[name] = sum(range(number, number + step + 1))
+    with Connection(server) as connection:
+        begin(connection, 1, STREAM)
+        for at in range(0, len(sent), 16384):
+            connection.send(frame(DATA, 0, 1, sent[at:at + 16384]))
+        connection.send(frame(DATA, END_STREAM, 1))
+        found = {}
+        for each in messages(connection.answer(1)[1]):
+            name = re.search(rb"\x1a[\x01-\x03](\d+)", each)[1]
+            found[name] = int.from_bytes(each[-4:], "little")
+    assert found == wanted
+    assert b"\nfarcall_sessions 0\n" in server.get("/metrics").body
+
+
 def test_methods_that_are_not_there(serve):
     """The answer is one frame with status 200. Clients without gRPC get the answer of a
     page."""

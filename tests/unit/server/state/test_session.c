@@ -945,6 +945,44 @@ static void a_sequence_is_found_by_its_name(void **state) {
   fc_sessions_deinit(&all);
 }
 
+// Its requests go on, although another session has the id by now.
+static void a_retired_session_ends_after_its_requests(void **state) {
+  (void)state;
+  for (uint32_t pins = 0; pins <= 2; pins++) {
+    fc_sessions_t all = make_all(fc_allocator_system());
+    const fc_owner_t owner = owner_of(1);
+    const fc_str_t id = FC_STR("0123456789abcdef0123456789abcdef");
+    fc_session_t *found, *before = make(&all, 1), *after;
+    fc_error_t err;
+    fc_session_name(before, id);
+    for (uint32_t i = 0; i < pins; i++) fc_session_pin(before);
+    fc_session_retire(before);
+    assert_int_equal(all.count, pins ? 1 : 0);
+    assert_int_equal(fc_session_find(&all, id, &owner, 1, &found, &err),
+                     FC_NOT_FOUND);
+    after = make(&all, 1);
+    fc_session_name(after, id);
+    for (uint32_t left = pins; left; left--) {
+      assert_int_equal(fc_session_check(before, &err), FC_OK);
+      assert_int_equal(all.count, 2);
+      fc_session_unpin(before, 1);
+    }
+    assert_int_equal(all.count, 1);
+    assert_int_equal(all.ends[FC_SESSION_END_DELETED], 1);
+    assert_int_equal(fc_session_find(&all, id, &owner, 1, &found, &err), FC_OK);
+    assert_ptr_equal(found, after);
+    // One that is ended meanwhile ends once.
+    fc_session_pin(after);
+    fc_session_retire(after);
+    fc_session_end(after, FC_SESSION_END_IDLE);
+    assert_int_equal(all.count, 1);
+    fc_session_unpin(after, 1);
+    assert_int_equal(all.count, 0);
+    assert_int_equal(all.ends[FC_SESSION_END_DELETED], 1);
+    fc_sessions_deinit(&all);
+  }
+}
+
 static void shares_and_limits_have_numbers(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -1126,6 +1164,7 @@ int main(void) {
       FC_TEST(a_worker_that_takes_more_spoils_the_slab),
       FC_TEST(only_its_owner_finds_a_session),
       FC_TEST(a_sequence_is_found_by_its_name),
+      FC_TEST(a_retired_session_ends_after_its_requests),
       FC_TEST(shares_and_limits_have_numbers),
       FC_TEST(a_call_takes_no_more_than_is_left),
       FC_TEST(a_step_is_that_of_the_next_call),
