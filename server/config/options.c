@@ -52,7 +52,20 @@ static bool *find_action(fc_server_options_t *options, char letter) {
   return NULL;
 }
 
+// Flags of other servers, and what does the same here.
+static const struct {
+  const char *flag, *here;
+} kForeign[] = {
+#define FC_FOREIGN(flag, here) {flag, here},
+#include "config/foreign.def"
+};
+
 static fc_status_t fail_unknown(fc_str_t name, fc_error_t *err) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kForeign); i++) {
+    if (!fc_str_equal(name, fc_str(kForeign[i].flag))) continue;
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD, "unknown option --%s: %s",
+                   kForeign[i].flag, kForeign[i].here);
+  }
   const char *flags[FC_ARRAY_COUNT(kActions) + FC_OPTIONS];
   size_t count = 0;
   for (size_t i = 0; i < FC_ARRAY_COUNT(kActions); i++) {
@@ -336,8 +349,8 @@ static fc_status_t put_option(const fc_option_t *option, fc_sink_t *sink,
 fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err) {
   static const char kUsage[] =
       "Usage: farcalld [options] PATH...\n"
-      "Serves compiled modules over HTTP. PATH is a module (*.so, *.vmfb) or a\n"
-      "directory of modules.\n\nOptions:\n";
+      "Serves compiled modules over HTTP and gRPC. PATH is a module (*.so, *.vmfb)\n"
+      "or a directory of modules.\n\nOptions:\n";
   static const char kRest[] =
       "  -t, --test-config\n        check options and file, and end\n"
       "  -T, --print-config\n        print the options in force as a file, with "
