@@ -178,7 +178,8 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
   }
   // The model's module may have failed to load, or may lack the function.
   for (size_t dot = after_module(name); dot-- > 0;) {
-    if (name.data[dot] != '.') continue;
+    // MODULE/FUNCTION is how all but the Open Inference Protocol names it.
+    if (name.data[dot] != '.' && name.data[dot] != '/') continue;
     const fc_generation_t *generation =
         fc_generations_find(generations, fc_str_make(name.data, dot));
     if (!generation) continue;
@@ -224,9 +225,10 @@ static fc_status_t find_only(const fc_generation_t *generation,
   return fc_fail(
       err, FC_CODE_FUNCTION_NOT_FOUND,
       "Request for unknown model: '%.*s' has %zu functions, each a model of "
-      "its own%s%.*s",
-      FC_STR_ARG(generation->claim.name), count, first ? ", as NAME." : "",
-      FC_STR_ARG(first ? first->name : FC_STR("")));
+      "its own%s%.*s%s%.*s%s",
+      FC_STR_ARG(generation->claim.name), count, first ? ", as '" : "",
+      FC_STR_ARG(first ? generation->claim.name : FC_STR("")), first ? "." : "",
+      FC_STR_ARG(first ? first->name : FC_STR("")), first ? "'" : "");
 }
 
 // Finds the current generation of a module name and a version or alias. version.data

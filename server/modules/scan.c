@@ -112,8 +112,10 @@ static fc_status_t fail_empty(const fc_backend_t *const *backends,
     size += (size_t)snprintf(kinds + size, sizeof kinds - size, "%sno *%s",
                              i ? " and " : "", backends[i]->suffix);
   }
-  return fc_fail(err, FC_CODE_MODULE_PATH, "%s in directory '%.*s'", kinds,
-                 FC_STR_ARG(folder));
+  return fc_fail(
+      err, FC_CODE_MODULE_PATH,
+      "%s in directory '%.*s' (farcall serve compiles ONNX and MLIR)", kinds,
+      FC_STR_ARG(folder));
 }
 
 static int open_folder(const char *path, int flags) {

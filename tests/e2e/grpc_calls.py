@@ -391,6 +391,8 @@ def errors(channel, stub, url):
     two = list(simple_request().inputs)
     rows = [
         (simple_request(model_name="simpel"), "NOT_FOUND", "did you mean 'simple'?", None),
+        (simple_request(model_name="simple/add_sub"), "NOT_FOUND",
+         "did you mean 'simple.add_sub'?", None),
         (simple_request(model_version="9"), "NOT_FOUND", "has no version '9'", None),
         (simple_request(model_name=""), "NOT_FOUND", "unknown model: ''", None),
         (simple_request(raw_input_contents=[raw]), "INVALID_ARGUMENT",

@@ -192,9 +192,12 @@ static void a_path_may_name_a_model(void **state) {
        "route: module 't' has no version '2', only '1'"},
       {"POST", "/model/t:ask", "", 404, "text/plain",
        "route: Request for unknown model: 't' has 15 functions, each a model of "
-       "its own, as NAME.add"},
+       "its own, as 't.add'"},
       {"POST", "/model/t.ad:ask", "", 400, "text/plain",
        "route: Request for unknown model: 't.ad' is not found; did you mean "
+       "'t.add'?"},
+      {"POST", "/model/t%2Fadd:ask", "", 400, "text/plain",
+       "route: Request for unknown model: 't/add' is not found; did you mean "
        "'t.add'?"},
       {"POST", "/model/.:ask", "", 400, "text/plain",
        "route: Request for unknown model: '.' is not found"},

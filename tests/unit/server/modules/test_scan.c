@@ -112,7 +112,9 @@ static void a_folder_without_modules_is_an_error(void **state) {
   assert_int_equal(fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
                            fc_allocator_system(), &listing, &error),
                    FC_INVALID_ARGUMENT);
-  snprintf(expected, sizeof expected, "no *.so and no *.vmfb in directory '%s'",
+  snprintf(expected, sizeof expected,
+           "no *.so and no *.vmfb in directory '%s' (farcall serve compiles "
+           "ONNX and MLIR)",
            fc_test_folder());
   assert_string_equal(error.message, expected);
 }
