@@ -59,12 +59,13 @@ def follow(shell, tmp_path):
 
 # The number of commands of each page, so that console.py's pattern cannot silently
 # match fewer.
-COUNTS = {"cli": 31, "clients": 10, "compile": 5, "http": 2, "iterate": 4,
-          "operate": 31, "quickstart": 20, "scale": 4, "secure": 13, "state": 8, "tune": 6}
+COUNTS = {"cli": 31, "clients": 10, "compile": 5, "grpc": 5, "http": 2, "iterate": 4,
+          "operate": 31, "quickstart": 20, "scale": 4, "secure": 13, "state": 8,
+          "tune": 6}
 
 
-@pytest.mark.parametrize("page", ["clients", "iterate", "operate", "scale", "secure", "state",
-                                  "tune"])
+@pytest.mark.parametrize("page", ["clients", "grpc", "iterate", "operate", "scale", "secure",
+                                  "state", "tune"])
 def test_page(follow, page):
     assert follow(DOCS / f"{page}.md") == COUNTS[page]
 
@@ -173,6 +174,14 @@ def test_no_table_is_cut(page):
     tables = re.findall(r"(?:^[ ]*\|.*\n)+", text, re.M)
     assert [each for each in tables
             if not re.match(r"[^\n]*\n[ ]*\|[\s|:-]*\|\n", each)] == []
+
+
+def test_a_server_on_loopback_answers_the_checks_of_haproxy(examples):
+    checks = re.findall(r"http-check send meth GET uri (\S+) hdr Host (\S+)",
+                        (ROOT / "config/haproxy/haproxy.cfg").read_text())
+    assert len(checks) == 2
+    for path, host in checks:
+        assert examples.request("GET", path, headers={"Host": host}).status == 200
 
 
 @pytest.fixture(scope="module")

@@ -113,6 +113,8 @@ SUM = ["OUTPUT0 [0 2 4 6]", "OUTPUT1 [0 0 0 0]"]
 
 @pytest.mark.parametrize("program,url,lines", [
     ("triton.py", "{0}:{1}", 2 * SUM), ("kserve_client.py", "http://{0}:{1}", 2 * SUM),
+    ("triton_grpc.py", "{0}:{1}", [
+        *2 * SUM, "[StatusCode.INVALID_ARGUMENT] input 'INPUT0': dim 1 is 3, declared 16"]),
     ("kserve_v1.py", "http://{0}:{1}", ["OUTPUT0 0 2 4 6", "OUTPUT1 0 0 0 0"]),
     ("plain.py", "http://{0}:{1}", SUM)])
 def test_examples_do_what_they_say(clients, serve, program, url, lines):
