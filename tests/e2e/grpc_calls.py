@@ -18,7 +18,7 @@ import urllib.request
 import grpc
 import numpy
 from google.protobuf.internal.decoder import _DecodeVarint
-from google.protobuf import descriptor_pool
+from google.protobuf import descriptor_pool, message_factory
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
@@ -197,6 +197,7 @@ def reflection(channel, stub, url, *paths):
     for symbol, found in ((SERVICE.strip("/") + ".ModelInfer", True),
                           ("inference.ModelInferRequest.InferInputTensor.name", True),
                           ("grpc.health.v1.HealthCheckResponse.ServingStatus", True),
+                          ("google.rpc.ErrorInfo", True), ("google.rpc.Status", False),
                           (SERVICE.strip("/") + ".ModelTrain", False),
                           ("inference", False), ("inference.", False),
                           ("inference.ModelConfig.", False), ("nobody.X", False)):
@@ -204,6 +205,16 @@ def reflection(channel, stub, url, *paths):
         assert len(answer.file_descriptor_response.file_descriptor_proto) == found, symbol
         assert answer.error_response.error_code == (0 if found else 5), symbol
     assert list(database.FindAllExtensionNumbers("inference.ModelConfig")) == []
+    # The details of an error can be read with the messages that are described.
+    error = failure(stub.ModelInfer, simple_request(
+        raw_input_contents=simple_request().raw_input_contents[:1]))
+    status = dict(error.trailing_metadata())["grpc-status-details-bin"]
+    details = [[each for _, each in fields_of(detail)] for _, detail in fields_of(status)[2:]]
+    info, request = (
+        message_factory.GetMessageClass(pool.FindMessageTypeByName(
+            url.decode().partition("/")[2])).FromString(message) for url, message in details)
+    assert (info.reason, info.domain) == ("binary_framing", "farcall")
+    assert request.field_violations[0].field == "/inputs/1"
     for asked, code in (({"all_extension_numbers_of_type": "nobody.X"}, 5),
                         ({"file_by_filename": "nobody.proto"}, 5), ({"host": "h"}, 3),
                         ({"file_containing_extension": {
