@@ -137,6 +137,7 @@ KIND(use_unchecked) {
   return block[0];
 }
 
+// The server reads 1 MiB a second (FC_OUTPUT_RATE): who prints 4 MiB waits for seconds.
 static int32_t flood(int fd, const char *text, size_t size, size_t times) {
   char block[65536];
   for (size_t i = 0; i < sizeof block; i++) block[i] = text[i % size];
@@ -145,8 +146,8 @@ static int32_t flood(int fd, const char *text, size_t size, size_t times) {
   }
   return 1;
 }
-KIND(print_long_line) { return flood(1, "no end ", 7, 256); }
-KIND(print_errors) { return flood(2, "error: yes\n", 11, 256); }
+KIND(print_long_line) { return flood(1, "no end ", 7, 64); }
+KIND(print_errors) { return flood(2, "error: yes\n", 11, 64); }
 KIND(print_empty_lines) { return flood(1, "\n", 1, 64); }
 KIND(print_escapes) {
   return flood(2, "\x1b[2J\x1b]0;title\x07\x00\xff\xfe\r\n", 20, 16);
