@@ -9,8 +9,9 @@ that is missing are skipped. If all tests of a run are skipped, it ends with 77,
 CTest shows as not run.
 
 FARCALL_HOSTS is what tests/CMakeLists.txt says of the test file. `both`: it is run once
-for each host, which farcalld takes from FARCALL_ISOLATION. `own`: its tests tell their
-servers the host by --isolation. A run whose tests do otherwise fails.
+for each host, which farcalld takes from FARCALL_ISOLATION; but its tests with the mark
+`once`, which have no server of that host, are run in threads only. `own`: its tests tell
+their servers the host by --isolation. A run whose tests do otherwise fails.
 """
 import fcntl
 import hashlib
@@ -47,6 +48,31 @@ IREE_CORPUS = pathlib.Path(os.environ.get("FARCALL_IREE_CORPUS", "/nonexistent")
 
 
 HOSTS = os.environ.get("FARCALL_HOSTS")
+SERVING = {"server", "serve", "process_server"}  # fixtures
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "once: it starts no server whose host is left to "
+                                       "FARCALL_ISOLATION")
+
+
+def pytest_collection_modifyitems(config, items):
+    marked = [each for each in items if each.get_closest_marker("once")]
+    for each in marked:
+        if SERVING & set(each.fixturenames):
+            raise pytest.UsageError(f"{each.nodeid} is marked once and has a server")
+    if HOSTS == "both" and os.environ.get("FARCALL_ISOLATION") == "process":
+        config.hook.pytest_deselected(items=marked)
+        items[:] = [each for each in items if each not in marked]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    before = Server.left_to_others
+    result = yield
+    assert not item.get_closest_marker("once") or Server.left_to_others == before, \
+        "it is marked once, and left a server's host to FARCALL_ISOLATION"
+    return result
 
 
 def pytest_sessionfinish(session, exitstatus):

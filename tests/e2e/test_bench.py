@@ -195,6 +195,7 @@ def test_the_open_inference_protocol(bench, server, tmp_path):
     assert done.returncode == 64 and "--json=@FILE" in done.stderr
 
 
+@pytest.mark.once
 def test_metadata_of_other_servers(bench):
     """Inputs of any datatype. A dim without a fixed size is 1."""
     asked = []
@@ -214,6 +215,7 @@ def test_metadata_of_other_servers(bench):
         {"name": "text", "datatype": "BYTES", "shape": [1], "data": [""]}]}
 
 
+@pytest.mark.once
 def test_answers_that_differ_are_found(bench):
     with answering(lambda n: message("[1]" if n % 10 else "[2]")) as url:
         done = bench(url)
@@ -224,6 +226,7 @@ def test_answers_that_differ_are_found(bench):
     assert "answers not as expected" in done.stdout
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("wrong", ["[1", "[1]]", "", "[7]"])
 def test_each_way_to_differ(bench, wrong):
     with answering(lambda n: message("[1]" if n == 1 else wrong)) as url:
@@ -238,6 +241,7 @@ def test_fewer_are_compared(bench, server, which, share):
     assert 0 < result["compared"] <= wanted
 
 
+@pytest.mark.once
 def test_an_answer_in_chunks_is_compared(bench):
     whole = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
              b"Transfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n1\r\n]\r\n0\r\n\r\n")
@@ -276,6 +280,7 @@ def test_over_a_unix_socket(bench, corpus, tmp_path):
         assert server.stop() == 0
 
 
+@pytest.mark.once
 def test_refusals_are_counted_and_shown(bench):
     with answering(lambda n: message("[1]") if n % 2 else
                    message("too\x1bbusy", "503 Service Unavailable")) as url:
@@ -286,6 +291,7 @@ def test_refusals_are_counted_and_shown(bench):
     assert "the first refused: 503 too\\u001bbusy" in done.stdout
 
 
+@pytest.mark.once
 def test_a_server_that_closes_after_each_answer(bench):
     with answering(lambda n: message("[1]", fields="Connection: close\r\n")) as url:
         done = bench(url, "--rate=100")
@@ -294,6 +300,7 @@ def test_a_server_that_closes_after_each_answer(bench):
     assert (errors["broken"], errors["refused"], errors["different"]) == (0, 0, 0)
 
 
+@pytest.mark.once
 def test_who_waits_for_a_unix_socket_is_not_broken(bench, tmp_path):
     with answering(lambda n: message("[1]", fields="Connection: close\r\n"),
                    path=tmp_path / "slow") as url:
@@ -302,6 +309,7 @@ def test_who_waits_for_a_unix_socket_is_not_broken(bench, tmp_path):
     assert done.result["errors"]["broken"] == 0 < done.result["answers"]
 
 
+@pytest.mark.once
 def test_connections_that_break_are_counted_and_opened_again(bench):
     with answering(lambda n: message("[1]") if n % 5 else None) as url:
         done = bench(url)
@@ -310,6 +318,7 @@ def test_connections_that_break_are_counted_and_opened_again(bench):
     assert done.result["latency"]["count"] > done.result["errors"]["broken"]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("arguments, due", [
     (["--rate=100"], 30), (["--rate=10000000"], 3000000), ([], 4)])
 def test_who_is_not_answered_counts_with_the_time_that_was_waited(bench, arguments, due):
@@ -327,6 +336,7 @@ def test_who_is_not_answered_counts_with_the_time_that_was_waited(bench, argumen
     assert "unanswered in time" in done.stdout
 
 
+@pytest.mark.once
 def test_an_endless_answer_does_not_hold_the_end_up(bench):
     def endless():
         yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -338,6 +348,7 @@ def test_an_endless_answer_does_not_hold_the_end_up(bench):
     assert done.result["errors"]["unanswered"] == 1
 
 
+@pytest.mark.once
 def test_nonsense_is_no_answer(bench):
     with answering(lambda n: message("[1]") if n == 1 else b"SSH-2.0\r\n") as url:
         done = bench(url)
@@ -358,6 +369,7 @@ def test_goals(bench, server):
     assert "p50<1ns: missed" in done.stdout
 
 
+@pytest.mark.once
 def test_steps_search_the_highest_rate(bench):
     """A server that takes 5 ms for each request, one at a time, cannot answer more than
     200 in a second."""
@@ -410,6 +422,7 @@ def test_an_interrupt_ends_it_with_a_report(server, tmp_path):
     assert json.loads(path.read_text())["interrupted"] is True
 
 
+@pytest.mark.once
 def test_an_interrupt_ends_the_wait_for_connections(tmp_path):
     """The server answers the first call and then accepts no connection."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
@@ -571,6 +584,7 @@ def test_a_curve_over_concurrency(bench, server, farcall, tmp_path):
 BUSY = message('"busy"', "503 Service Unavailable")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("bad, kind, said", [
     (message("[2]"), "different", "answers not as expected"), (BUSY, "refused", "refused"),
     (None, "broken", "connections broken")], ids=["different", "refused", "broken"])
@@ -589,6 +603,7 @@ def test_errors_of_each_load_of_a_curve_count(bench, tmp_path, bad, kind, said):
     assert f"<b>{sum(points)} went wrong</b>" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("loads, good", [
     (["--concurrency=" + ",".join(map(str, range(1, 32)))], r"  1 +answered"),
     (["--slo=p50<60s", "--steps=32"], r"  \d+/s +answered .* met$")], ids=["curve", "steps"])

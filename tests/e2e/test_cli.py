@@ -460,6 +460,7 @@ STRANGERS = [
 ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("verb", [["call", "m/f"], ["ls"], ["sig"], ["sig", "m/f"],
                                   ["health"]], ids=" ".join)
 @pytest.mark.parametrize("pieces, last, words", [s[1:] for s in STRANGERS],
@@ -477,6 +478,7 @@ def test_what_is_no_farcalld_exits_69(farcall, verb, pieces, last, words):
     assert stranger.sent < 32 << 20
 
 
+@pytest.mark.once
 def test_an_endless_answer_is_bounded(farcall):
     """The endless answer is valid JSON so far, but the memory for it is limited."""
     stranger = Stranger(ENDLESS % JSON + b'{"results":[[1', last=b",1" * 500000)
@@ -487,6 +489,7 @@ def test_an_endless_answer_is_bounded(farcall):
     assert "more than 257 MiB: '{" in done.stderr
 
 
+@pytest.mark.once
 def test_the_timeout_is_for_the_whole_call(farcall):
     """A server that sends a byte now and then does not extend the time-out."""
     class Slow(Stranger):
@@ -647,6 +650,7 @@ def test_run_says_which_signal_ended_it(farcall, function, document, name):
                for each in notes)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("flags, line", [(["-g"], " at {}:4"), ([], "")])
 def test_a_crash_names_the_line(farcall, tmp_path, flags, line):
     source = tmp_path / "late.c"
@@ -676,6 +680,7 @@ def test_a_crash_names_the_line(farcall, tmp_path, flags, line):
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 
 
+@pytest.mark.once
 def test_a_module_that_crashes_as_it_is_loaded_is_named(farcall, tmp_path):
     (tmp_path / "early.c").write_text("""
         #include <signal.h>
@@ -737,6 +742,7 @@ def test_what_a_function_writes_into_is_read_anew(farcall, corpus):
     assert json.loads(done.stdout)["results"] == [[3, 6], [3, 6]], done.stderr
 
 
+@pytest.mark.once
 def test_results_are_compared(product, tmp_path):
     np.save(tmp_path / "right.npy", np.array([[11]], "f4"))
     np.save(tmp_path / "wrong.npy", np.array([[11.5]], "f8"))

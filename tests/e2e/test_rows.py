@@ -6,14 +6,16 @@ import json
 import resource
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
 
-from conftest import BIN
+from conftest import BIN, Server, end_servers
 from test_faces import FACES, Model
 from test_sizes import BACKENDS
 from oip_calls import same_bits
+from reloading import wait_until
 
 SIZES = [1, 4, 8]
 WEIGHTS = [[0.5, -1.25, 3.0], [2.0, 0.1, -0.7], [-0.3, 1.5, 0.25], [1.0, -2.0, 0.6]]
@@ -112,6 +114,9 @@ REASONS = {
     "near": "row 0 of 4, beside other rows, is not what it is alone (result 0: ",
 }
 MODULES = [*BACKENDS, "mlir"]
+SLOW = {"waits": "nanosleep(&(struct timespec){0, 250000000}, NULL);",
+        "works": "for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;) {}",
+        "sleeps": "nanosleep(&(struct timespec){30, 0}, NULL);"}
 
 
 def source():
@@ -226,6 +231,25 @@ void _mlir_ciface_f(rows_t *out, rows_t *x) {{
              "results": [{"type": f"memref<{n}xf32>"}]} for n in sizes]}))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def slow(request, tmp_path_factory):
+    """Folders and servers of modules whose calls are slow. A server listens when its proofs
+    are over, after up to 20 s: those that a test asks for begin before the first test."""
+    kinds = {each.callspec.params["kind"] for each in request.session.items
+             if each.module is request.module and "kind" in each.fixturenames}
+    folders = {kind: tmp_path_factory.mktemp(kind) for kind in sorted(kinds)}
+    for kind, folder in folders.items():
+        compile_c(folder, SLOW[kind])
+    before = len(Server.started)
+    with ThreadPoolExecutor(len(SLOW)) as pool:
+        begun = {kind: (folder, pool.submit(Server, folder))
+                 for kind, folder in folders.items()}
+        wait_until(lambda: len(Server.started) == before + len(begun))
+        yield begun
+        end_servers([server.result() for _, server in begun.values()])
+
+
+@pytest.mark.once
 @pytest.mark.parametrize("body", ["__builtin_trap();", "for (;;) __asm__ volatile(\"\");"])
 def test_random_rows_do_not_end_the_command(tmp_path, farcall, body):
     compile_c(tmp_path, body)
@@ -234,6 +258,7 @@ def test_random_rows_do_not_end_the_command(tmp_path, farcall, body):
     assert "it may be 1 or 4; batching is off: its random rows end the process" in done.stderr
 
 
+@pytest.mark.once
 def test_batches_that_take_much_memory_are_not_tried(tmp_path, farcall):
     compile_c(tmp_path, "__builtin_trap();", (1, 1 << 29))
     done = farcall("run", tmp_path / "m.so", "--function=f", "--input=[1,2]")
@@ -241,27 +266,7 @@ def test_batches_that_take_much_memory_are_not_tried(tmp_path, farcall):
     assert "batching is off: its batches are too large to be tried" in done.stderr
 
 
-def test_a_proof_has_processor_time(serve, tmp_path, farcall):
-    """A call that waits is no slow one, nor is one that the machine lets wait."""
-    compile_c(tmp_path, "nanosleep(&(struct timespec){0, 250000000}, NULL);")
-    assert batch_of(serve(tmp_path), "m/f") == "exact"
-    done = farcall("run", tmp_path / "m.so", "--function=f", "--input=[1,2]")
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("body", [
-    "for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;) {}",
-    "nanosleep(&(struct timespec){30, 0}, NULL);"])
-def test_slow_calls_are_not_tried_for_long(serve, tmp_path, body):
-    compile_c(tmp_path, body)
-    server = serve(tmp_path)
-    assert batch_of(server, "m/f") == "off: not tried: its calls are slow"
-    path = "/api/v1/functions/m"
-    tag = server.get(path).headers["ETag"]
-    assert server.request(
-        "GET", path, None, {"If-None-Match": tag}).status == 304
-
-
+@pytest.mark.once
 def test_the_doctor_says_so(folder, farcall):
     for name in MODULES:
         said = farcall("doctor", path_of(folder, name)).stdout
@@ -270,6 +275,7 @@ def test_the_doctor_says_so(folder, farcall):
             assert reason in said, (name, reason)
 
 
+@pytest.mark.once
 def test_the_doctor_does_not_blame_rows_for_files(folder, farcall):
     """With few descriptors, there is no pipe to the child process, or the child cannot
     open the module."""
@@ -304,3 +310,23 @@ def test_what_is_declared_to_be_near_enough_is(serve, folder, tmp_path, toleranc
         x, _ = inputs(6)
         near = server.results(f"{name}/near", [x.tolist()])[0]
         numpy.testing.assert_allclose(near, 3 * x.astype("f8"), rtol=2e-6)
+
+
+@pytest.mark.parametrize("kind", ["waits"])
+def test_a_proof_has_processor_time(slow, farcall, kind):
+    """A call that waits is no slow one, nor is one that the machine lets wait."""
+    folder, server = slow[kind]
+    assert batch_of(server.result(), "m/f") == "exact"
+    done = farcall("run", folder / "m.so", "--function=f", "--input=[1,2]")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["works", "sleeps"])
+def test_slow_calls_are_not_tried_for_long(slow, kind):
+    _, server = slow[kind]
+    server = server.result()
+    assert batch_of(server, "m/f") == "off: not tried: its calls are slow"
+    path = "/api/v1/functions/m"
+    tag = server.get(path).headers["ETag"]
+    assert server.request(
+        "GET", path, None, {"If-None-Match": tag}).status == 304

@@ -36,6 +36,7 @@ def at_terminal(*arguments, **variables):
     return said.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(status)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("arguments, seen", [
     (["frobnicate"], "\x1b[1;31mfarcall:\x1b[0m no verb"),
     (["--help"], "\x1b[1mcompile"),
@@ -104,6 +105,7 @@ def hostile():
         each.http.server_close()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("verb, status", [
     (["top", "--once"], 200), (["ls"], 200), (["ls", "--long"], 200), (["sig"], 200),
     (["ls"], 503), (["health"], 503)])
@@ -121,6 +123,7 @@ def codes():
             if each != "ok"]
 
 
+@pytest.mark.once
 def test_every_code_is_explained(farcall):
     errors, _conditions = farcall("explain").stdout.split("\n\n")
     listed = [line.split()[0] for line in errors.splitlines()]
@@ -220,6 +223,7 @@ TOLD = {
                 'farcall_worker_processes{module="m"} 13\n'}
 
 
+@pytest.mark.once
 def test_top_shows_each_figure_in_its_place(farcall):
     class Told(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -299,6 +303,7 @@ def slow_tools(tmp_path):
     return folder
 
 
+@pytest.mark.once
 def test_a_long_compilation_says_that_it_goes_on(farcall, slow_tools, tmp_path):
     (tmp_path / "m.mlir").write_text("func.func @f() { return }\n")
     compile = ["compile", tmp_path / "m.mlir", f"--tools={slow_tools}"]
@@ -386,6 +391,7 @@ def test_zsh_completes(server):
     assert "tensor" in zsh_offers(server, "farcall load t")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("offers", [bash_offers, fish_offers, zsh_offers])
 @pytest.mark.parametrize("verb", ["call", "load"])
 def test_no_shell_runs_what_a_server_names(hostile, tmp_path, offers, verb):
