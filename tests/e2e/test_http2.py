@@ -199,6 +199,36 @@ def test_trailers_of_a_request_are_read_over(server):
             assert (status, json.loads(body)) == (200, {"results": [[1.5]]}), ends
 
 
+GRPC = (("content-type", "application/grpc"), ("te", "trailers"))
+NOBODY = b"\0\0\0\0\x0b\x0a\x06nobody\x1a\x01a"  # a message for a model that is not there
+
+
+@pytest.mark.parametrize("path, more, body", [
+    ("/nothing", (), b"x"), ("/inference.GRPCInferenceService/ModelInfer", GRPC, NOBODY),
+    ("/inference.GRPCInferenceService/ModelTrain", GRPC, NOBODY)],
+    ids=("page", "model", "method"))
+def test_who_is_answered_early_need_not_send_the_rest(server, path, more, body):
+    """RFC 9113, 8.1: the answer is whole. Who goes on sending for a second is read over,
+    and then told by a reset without an error. The connection serves others."""
+    streams, ended, told = range(1, 41, 2), set(), set()
+    with Connection(server) as connection:
+        for stream in streams:
+            connection.send(frame(HEADERS, END_HEADERS, stream, fields("POST", path, *more)) +
+                            frame(DATA, 0, stream, body))
+        while len(ended) < len(streams):
+            _, flags, stream, _ = connection.until(HEADERS, DATA)
+            if flags & END_STREAM:
+                ended.add(stream)
+                connection.send(frame(DATA, 0, stream, bytes(1000)))
+        while len(told) < len(streams):
+            _, _, stream, code = connection.until(RST_STREAM)
+            assert code == uint(NO_ERROR)
+            told.add(stream)
+        connection.send(frame(HEADERS, END_HEADERS, 41, fields("POST", CALL)) +
+                        frame(DATA, END_STREAM, 41, b"[[1.5]]"))
+        assert connection.answer(41)[0] == 200
+
+
 def test_what_each_answer_has_of_its_own_is_in_no_table(server):
     inflater = Inflater()
     with Connection(server) as connection:
