@@ -315,6 +315,7 @@ static bool begin(fc_connection_t *c, fc_str_t bytes) {
   h->base = c;
   h->http2 = http2;
   h->memory.allocator = c->http1->allocator;
+  h->memory.kept = &http2->kept;
   fc_calm_init(&h->calm, fc_http2_now_ms(h));
   c->http2 = h;
   if (!open_session(h)) {
@@ -377,5 +378,6 @@ void fc_http2_deinit(fc_http2_t *http2) {
   nghttp2_session_callbacks_del(http2->callbacks);
   if (http2->options) nghttp2_option_del(http2->options);
   fc_free(http2->http1->allocator, http2->room);
+  fc_http2_kept_deinit(&http2->kept, http2->http1->allocator);
   *http2 = (fc_http2_t){0};
 }

@@ -91,6 +91,7 @@ struct fc_http2_stream_t {
 // queue frames.
 typedef struct fc_http2_memory_t {
   fc_allocator_t allocator;
+  fc_http2_kept_t *kept;
   size_t taken;
 } fc_http2_memory_t;
 
@@ -157,6 +158,8 @@ nghttp2_session_callbacks *fc_http2_make_callbacks(void);
 // memory.c
 // Sets *out to functions that use `memory`, which must outlive the session.
 void fc_http2_memory_hooks(fc_http2_memory_t *memory, nghttp2_mem *out);
+// Frees the blocks that are kept.
+void fc_http2_kept_deinit(fc_http2_kept_t *kept, fc_allocator_t allocator);
 
 // head.c
 // Parses a head of field lines, pseudo fields first. The texts of the head point into

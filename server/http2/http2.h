@@ -12,12 +12,22 @@
 
 typedef struct fc_http2_connection_t fc_http2_connection_t;
 
+// Small blocks of nghttp2's memory that were given back (memory.c). All connections share
+// them, so an idle one keeps none.
+#define FC_HTTP2_CLASSES 6  // of sizes, each twice the one before
+typedef struct fc_http2_front_t fc_http2_front_t;
+typedef struct fc_http2_kept_t {
+  fc_http2_front_t *first[FC_HTTP2_CLASSES];
+  uint32_t count[FC_HTTP2_CLASSES];
+} fc_http2_kept_t;
+
 typedef struct fc_http2_t {
   fc_http1_t *http1;
   fc_http2_counts_t counts;
   struct nghttp2_session_callbacks *callbacks;
   struct nghttp2_option *options;
   struct fc_http2_room_t *room;  // for answers and for frames of this turn
+  fc_http2_kept_t kept;
   // Connections that must send something in this turn of the loop.
   fc_http2_connection_t *unsent;
 } fc_http2_t;

@@ -2,6 +2,7 @@
 //
 // nghttp2's memory: its limit, and that an nghttp2 session which runs out of memory
 // leaks nothing.
+#include "base/sanitize.h"
 #include "helpers/test.h"
 #include "http2/connection.h"
 
@@ -11,8 +12,9 @@ _Static_assert(_Alignof(max_align_t) <= 16, "blocks are aligned for anything");
 static void one_connection_has_its_share(void **state) {
   (void)state;
   fc_test_allocator_t counting;
-  fc_http2_memory_t memory = {.allocator =
-                                  fc_test_allocator_init(&counting, 0)};
+  fc_http2_kept_t kept = {0};
+  fc_http2_memory_t memory = {.allocator = fc_test_allocator_init(&counting, 0),
+                              .kept = &kept};
   nghttp2_mem mem;
   fc_http2_memory_hooks(&memory, &mem);
   void *const user = mem.mem_user_data;
@@ -37,6 +39,61 @@ static void one_connection_has_its_share(void **state) {
   mem.free(NULL, user);
   mem.free(mem.realloc(NULL, 5, user), user);
   assert_int_equal(memory.taken, 0);
+  fc_http2_kept_deinit(&kept, memory.allocator);
+  assert_int_equal(atomic_load(&counting.live), 0);
+}
+
+static void small_blocks_are_used_again(void **state) {
+  (void)state;
+  static const struct {
+    size_t size;
+    size_t other;  // size that the same block is used for afterwards
+    bool again;
+  } rows[] = {{1, 32, true},      {32, 1, true},       {33, 64, true},
+              {64, 32, false},    {100, 128, true},    {128, 129, false},
+              {1024, 513, true},  {1025, 1025, false}, {1025, 1024, false},
+              {4096, 1024, false}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_allocator_t counting;
+    fc_http2_kept_t kept = {0};
+    // Blocks go from one connection to another.
+    fc_http2_memory_t one = {.allocator = fc_test_allocator_init(&counting, 0),
+                             .kept = &kept};
+    fc_http2_memory_t two = one;
+    nghttp2_mem from, to;
+    fc_http2_memory_hooks(&one, &from);
+    fc_http2_memory_hooks(&two, &to);
+    uint8_t *const before = from.malloc(rows[i].size, &one);
+    memset(before, 7, rows[i].size);
+    from.free(before, &one);
+    const size_t allocated = atomic_load(&counting.allocated);
+    uint8_t *const after = to.calloc(1, rows[i].other, &two);
+    for (size_t k = 0; k < rows[i].other; k++) assert_int_equal(after[k], 0);
+    if ((atomic_load(&counting.allocated) == allocated) != rows[i].again) {
+      fail_msg("%zu, then %zu", rows[i].size, rows[i].other);
+    }
+    assert_int_equal(one.taken, 0);
+    assert_int_equal(two.taken, rows[i].other);
+    to.free(after, &two);
+    fc_http2_kept_deinit(&kept, one.allocator);
+    assert_int_equal(atomic_load(&counting.live), 0);
+  }
+}
+
+static void few_blocks_are_kept(void **state) {
+  (void)state;
+  fc_test_allocator_t counting;
+  fc_http2_kept_t kept = {0};
+  fc_http2_memory_t memory = {.allocator = fc_test_allocator_init(&counting, 0),
+                              .kept = &kept};
+  nghttp2_mem mem;
+  void *blocks[100];
+  fc_http2_memory_hooks(&memory, &mem);
+  for (int i = 0; i < 100; i++) blocks[i] = mem.malloc(50, &memory);
+  for (int i = 0; i < 100; i++) mem.free(blocks[i], &memory);
+  assert_int_equal(atomic_load(&counting.live), 64);
+  assert_int_equal(FC_IS_POISONED((uint8_t *)blocks[0]), FC_ASAN);
+  fc_http2_kept_deinit(&kept, memory.allocator);
   assert_int_equal(atomic_load(&counting.live), 0);
 }
 
@@ -91,7 +148,8 @@ static ssize_t talk(nghttp2_session *client, nghttp2_session *server,
 }
 
 static ssize_t hold_session(fc_allocator_t allocator) {
-  fc_http2_memory_t memory = {.allocator = allocator};
+  fc_http2_kept_t kept = {0};
+  fc_http2_memory_t memory = {.allocator = allocator, .kept = &kept};
   nghttp2_session_callbacks *callbacks;
   nghttp2_session *client, *server = NULL;
   nghttp2_mem mem;
@@ -110,6 +168,7 @@ static ssize_t hold_session(fc_allocator_t allocator) {
   nghttp2_session_del(client);
   nghttp2_session_callbacks_del(callbacks);
   assert_int_equal(memory.taken, 0);
+  fc_http2_kept_deinit(&kept, allocator);
   return failed;
 }
 
@@ -154,6 +213,8 @@ static void init_survives_every_failing_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(one_connection_has_its_share),
+      FC_TEST(small_blocks_are_used_again),
+      FC_TEST(few_blocks_are_kept),
       FC_TEST(a_session_survives_every_failing_allocation),
       FC_TEST(init_survives_every_failing_allocation),
   };
