@@ -223,9 +223,11 @@ static fc_status_t lost_errno(const fc_client_exchange_t *exchange,
   if (reason != ETIMEDOUT || !exchange->deadline_ns) {
     return lost_begin(exchange, strerror(reason));
   }
-  snprintf(late, sizeof late, "%s in %" PRIu64 " s",
+  const uint64_t ms = exchange->server->timeout_ms;
+  const bool whole = ms % 1000 == 0;
+  snprintf(late, sizeof late, "%s in %" PRIu64 " %s",
            exchange->lines ? "nothing came" : "it was not complete",
-           exchange->server->timeout_ms / 1000);
+           whole ? ms / 1000 : ms, whole ? "s" : "ms");
   return lost_begin(exchange, late);
 }
 

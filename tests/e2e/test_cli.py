@@ -502,14 +502,15 @@ def test_the_timeout_is_for_the_whole_call(farcall):
                 except OSError:
                     break
             client.close()
-    for verb in ["call", "m/f"], ["ls"]:
+    for verb, given, said in ((["call", "m/f"], "1", "1 s"), (["ls"], "1s", "1 s"),
+                              (["ls"], "1ms", "1 ms"), (["ls"], "1500ms", "1500 ms")):
         slow = Slow()
         begin = time.monotonic()
-        done = farcall(*verb, "--server", slow.url, "--timeout=1")
+        done = farcall(*verb, "--server", slow.url, f"--timeout={given}")
         assert time.monotonic() - begin < 20
         slow.close()
         assert done.returncode == 69
-        assert "no answer from" in done.stderr and "in 1 s" in done.stderr, done.stderr
+        assert "no answer from" in done.stderr and f"in {said}" in done.stderr, done.stderr
 
 
 def test_modules_that_cannot_be_run_exit_65(farcall, tmp_path, corpus):
