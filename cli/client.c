@@ -332,6 +332,10 @@ static fc_status_t shake(const fc_client_exchange_t *exchange,
       return lost_errno(exchange, errno);
     }
   }
+  if (wanted == FC_WIRE_NO_TLS) {
+    why = exchange->server->is_grpc ? "the port speaks no TLS: try grpc://"
+                                    : "the port speaks no TLS: try http://";
+  }
   return wanted < 0 ? lost(exchange, why, (fc_str_t){0}) : FC_OK;
 }
 

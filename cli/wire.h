@@ -32,7 +32,9 @@ fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
                            fc_error_t *err) FC_MUST_CHECK;
 // Continues the TLS handshake. Returns 0 when it is finished (without TLS, at once),
 // POLLIN or POLLOUT if that event must come first, or a negative number if it has failed:
-// then *out_why gives the reason, valid until the next call.
+// then *out_why gives the reason, valid until the next call. FC_WIRE_NO_TLS: what the
+// server has sent is not TLS.
+#define FC_WIRE_NO_TLS (-2)
 int fc_wire_shake(fc_wire_t *wire, const char **out_why);
 
 // Like send(2) and recv(2), with errno. EAGAIN: wait until the socket is ready.

@@ -152,6 +152,13 @@ static const char *why_not_trusted(long verified) {
 #undef HINT
 }
 
+// OpenSSL finds no version in a record whose head is plain text. A TLS server with other
+// versions sends an alert instead.
+static bool is_no_tls(unsigned long code) {
+  return ERR_GET_LIB(code) == ERR_LIB_SSL &&
+         ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER;
+}
+
 int fc_wire_tls_shake(fc_wire_t *wire, const char **out_why) {
   SSL *ssl = ssl_of(wire);
   errno = 0;
@@ -167,6 +174,7 @@ int fc_wire_tls_shake(fc_wire_t *wire, const char **out_why) {
     *out_why = errno ? strerror(errno) : "the server has closed";
   } else {
     *out_why = reason();
+    if (is_no_tls(ERR_peek_error())) return FC_WIRE_NO_TLS;
   }
   return -1;
 }

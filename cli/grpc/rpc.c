@@ -15,6 +15,7 @@ typedef struct rpc_t {
   const fc_remote_t *server;
   fc_wire_t wire;
   fc_rpc_stream_t stream;
+  bool begun;            // the server has sent bytes
   uint64_t deadline_ns;  // 0: none
   fc_text_t body;
 } rpc_t;
@@ -26,6 +27,19 @@ static fc_status_t lost(const rpc_t *rpc, const char *why, fc_error_t *err) {
 
 // ---------------------------------------------------------------------------
 // The connection
+
+// Says what a server that began with `bytes` speaks instead of HTTP/2; NULL: it may speak
+// HTTP/2. Servers that speak TLS answer plain bytes by an alert, or by a page of HTTP/1.1
+// that names TLS or HTTPS.
+static const char *why_no_http2(fc_str_t bytes) {
+  static const char kTls[] = "the port speaks TLS: try grpcs://";
+  if (fc_str_starts(bytes, FC_STR("\x15\x03"))) return kTls;
+  if (!fc_str_starts(bytes, FC_STR("HTTP/1."))) return NULL;
+  return memmem(bytes.data, bytes.size, "TLS", 3) ||
+                 memmem(bytes.data, bytes.size, "HTTPS", 5)
+             ? kTls
+             : "the port speaks HTTP/1.1: try http://";
+}
 
 // Returns the milliseconds until the deadline; -1: there is no deadline.
 static int time_left(const rpc_t *rpc) {
@@ -80,8 +94,10 @@ static fc_status_t receive(rpc_t *rpc, fc_error_t *err) {
     return lost(rpc, errno == EPROTO ? fc_wire_why() : strerror(errno), err);
   }
   if (!size) return lost(rpc, "the connection was closed", err);
-  const char *why =
-      fc_rpc_stream_take(&rpc->stream, fc_str_make(block, (size_t)size));
+  const fc_str_t bytes = fc_str_make(block, (size_t)size);
+  const char *why = rpc->begun ? NULL : why_no_http2(bytes);
+  rpc->begun = true;
+  if (!why) why = fc_rpc_stream_take(&rpc->stream, bytes);
   return why ? lost(rpc, why, err) : FC_OK;
 }
 

@@ -171,6 +171,39 @@ def test_tls(farcall, tmp_path):
         assert "--ca=FILE" in refusal(farcall("call", "one", '--json=["a"]', url), 69)
 
 
+OTHER_PORTS = [  # what a port answers, and which scheme farcall suggests
+    ("HTTP/1.1", "grpc", b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.1: try http://"),
+    ("nginx's TLS", "grpc", b"HTTP/1.1 400 Bad Request\r\n\r\n<title>400 The plain HTTP "
+     b"request was sent to HTTPS port</title>", "the port speaks TLS: try grpcs://"),
+    ("Go's TLS", "grpc", b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to "
+     b"an HTTPS server.\n", "the port speaks TLS: try grpcs://"),
+    ("an alert", "grpc", b"\x15\3\1\0\2\2\x46", "the port speaks TLS: try grpcs://"),
+    ("no TLS", "https", b"HTTP/1.1 400 Bad Request\r\n\r\n",
+     "the port speaks no TLS: try http://"),
+    ("HTTP/2 without TLS", "grpcs", frame(SETTINGS) + frame(SETTINGS, ACK),
+     "the port speaks no TLS: try grpc://"),
+]
+
+
+@pytest.mark.parametrize("scheme, answer, says", [row[1:] for row in OTHER_PORTS],
+                         ids=[row[0] for row in OTHER_PORTS])
+def test_another_scheme_is_suggested(farcall, scheme, answer, says):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve_one():
+            connection, _ = listener.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(answer)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(65536):
+                    pass
+        thread = threading.Thread(target=serve_one)
+        thread.start()
+        done = farcall("ls", f"--server={scheme}://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+    assert says in refusal(done, 69)
+
+
 @pytest.mark.parametrize("answer", (
     b"", b"HTTP/1.1 400 Bad Request\r\n\r\n",
     # Settings, then the end of the connection.
