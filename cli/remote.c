@@ -249,16 +249,20 @@ static const char *hint_of_name(const fc_args_t *args) {
   return hint ? hint : "";
 }
 
+const char *fc_remote_token_hint(const char *code) {
+  return strcmp(code, fc_code_info(FC_CODE_UNAUTHORIZED)->text) != 0
+             ? ""
+             : ": --token=@FILE, or FARCALL_TOKEN, sends one";
+}
+
 // Returns a hint for the command line about an error answer; "" if there is none.
 static const char *hint_of(const fc_args_t *args, const char *code,
                            const char *pointer) {
   if (!strcmp(code, fc_code_info(FC_CODE_MODULE_NOT_FOUND)->text)) {
     return hint_of_name(args);
   }
-  if (!strcmp(code, fc_code_info(FC_CODE_UNAUTHORIZED)->text)) {
-    return ": --token=@FILE, or FARCALL_TOKEN, sends one";
-  }
-  return fc_input_hint(args, code, pointer);
+  const char *hint = fc_remote_token_hint(code);
+  return *hint ? hint : fc_input_hint(args, code, pointer);
 }
 
 int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer) {

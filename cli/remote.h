@@ -33,6 +33,8 @@ int fc_remote_complain(const fc_error_t *err);
 // line of an answer in parts. Returns FC_EXIT_FAILED, or FC_EXIT_UNAVAILABLE if the error
 // does not have farcalld's form.
 int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer);
+// Says how a token is sent, after a code which says that it is missing; otherwise "".
+const char *fc_remote_token_hint(const char *code);
 // Complains about an answer that farcalld never gives, and shows its beginning. Returns
 // FC_EXIT_UNAVAILABLE.
 int fc_remote_strange(const fc_reply_t *answer);

@@ -29,7 +29,8 @@ int fc_rpc_get(const fc_args_t *args, const fc_remote_t *server,
     return fc_remote_complain(&err);
   }
   return out_reply->status
-             ? fc_complain_call(0, out_reply->code, out_reply->detail, "", "",
+             ? fc_complain_call(0, out_reply->code, out_reply->detail,
+                                fc_remote_token_hint(out_reply->code), "",
                                 FC_NO_OFFSET)
              : FC_EXIT_OK;
 }

@@ -101,7 +101,8 @@ def test_names_versions_and_tokens(farcall, serve, tmp_path):
     done = farcall("call", "simple", *inputs, "--output=-", f"--output=@{array}",
                    f"--token=@{token}", url)
     assert done.returncode == 0 and numpy.load(array).tolist() == wanted[1]
-    assert "unauthorized" in refusal(farcall("call", "simple", *inputs, url))
+    said = refusal(farcall("call", "simple", *inputs, url))
+    assert "unauthorized" in said and "--token=@FILE, or FARCALL_TOKEN, sends one" in said
     for name, says in (("nobody", "module_not_found: "), ("simple@9", "version_not_found: ")):
         done = farcall("call", name, *inputs, f"--token=@{token}", url)
         assert says in refusal(done)
