@@ -240,7 +240,10 @@ int fc_remote_strange(const fc_reply_t *answer) {
 // Returns a hint if the user wrote MODULE.FUNCTION instead of MODULE/FUNCTION; otherwise,
 // or without memory, "".
 static const char *hint_of_name(const fc_args_t *args) {
-  const char *name = args->verb == FC_VERB_CALL ? args->words[0] : "";
+  static const uint32_t kVerbs =
+      1u << FC_VERB_CALL | 1u << FC_VERB_BENCH | 1u << FC_VERB_PROFILE;
+  const bool names = kVerbs >> args->verb & 1 && args->word_count;
+  const char *name = names ? args->words[0] : "";
   const char *dot = strrchr(name, '.'), *hint = NULL;
   if (dot && dot != name && dot[1] && !strpbrk(name, "/@")) {
     hint = fc_print(args->arena, ": did you mean '%.*s/%s'?", (int)(dot - name),

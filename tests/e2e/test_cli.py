@@ -155,6 +155,9 @@ def test_the_only_function_needs_no_name(farcall, server):
              "did you mean 'tensor'?")]:
         done = invoke(*words)
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    for verb in ("bench", "profile"):
+        done = farcall(verb, "tensor.matmul", "--server", server.url)
+        assert "did you mean 'tensor/matmul'?" in done.stderr, done.stderr
 
 
 def test_a_name_may_have_a_dot(farcall, corpus, serve, tmp_path):
