@@ -30,10 +30,28 @@ static void print_line(yyjson_val *signature) {
   putchar('\n');
 }
 
+// A module that has failed to load has no functions, but a reason.
+static bool is_without(yyjson_val *module) {
+  return !yyjson_arr_size(yyjson_obj_get(module, "functions")) &&
+         *text_of(module, "reason");
+}
+
 static void print_lines(yyjson_val *module) {
   yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
   size_t index, count;
   yyjson_arr_foreach(functions, index, count, function) print_line(function);
+}
+
+// Prints the lines of one of all modules. Other modules may be fine.
+static void print_module(yyjson_val *module) {
+  print_lines(module);
+  if (!is_without(module)) return;
+  fc_show_text(text_of(module, "name"));
+  fputs("  # ", stdout);
+  fc_show_text(text_of(module, "state"));
+  fputs(": ", stdout);
+  fc_show_text(text_of(module, "reason"));
+  putchar('\n');
 }
 
 // ---------------------------------------------------------------------------
@@ -140,7 +158,11 @@ static int print_document(const fc_args_t *args, fc_str_t json,
   } else if (yyjson_obj_get(root, "text")) {
     exit_code = print_full(json, root);
   } else if (modules) {
-    yyjson_arr_foreach(modules, index, count, module) print_lines(module);
+    yyjson_arr_foreach(modules, index, count, module) print_module(module);
+  } else if (is_without(root)) {
+    exit_code =
+        fc_complain(FC_EXIT_FAILED, "%s is %s: %s", text_of(root, "name"),
+                    text_of(root, "state"), text_of(root, "reason"));
   } else {
     print_lines(root);
   }

@@ -382,6 +382,21 @@ def test_ls_and_sig(farcall, server):
     assert "tensor" in done.stderr
 
 
+def test_sig_says_why_a_module_has_no_functions(farcall, serve, corpus, tmp_path):
+    shutil.copy(corpus / "stride0.so", tmp_path / "good.so")
+    (tmp_path / "bad.vmfb").write_bytes(b"no module")
+    server = serve(tmp_path)
+    listed = farcall("ls", "--server", server.url).stdout.splitlines()[0]
+    state, why = re.fullmatch(r"bad +\S+ +(\S+): (.+)", listed).groups()
+    done = farcall("sig", "bad", "--server", server.url)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1, "", f"farcall: bad is {state}: {why}\n")
+    done = farcall("sig", "--server", server.url)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == f"bad  # {state}: {why}"
+    assert done.stdout.splitlines()[1].startswith("good/broadcast0(")
+
+
 def test_the_server_from_the_environment(farcall, server, monkeypatch):
     monkeypatch.setenv("FARCALL_SERVER", server.url)
     assert farcall("health").stdout == "ready\n"
