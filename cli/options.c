@@ -339,6 +339,15 @@ const char *fc_args_get(const fc_args_t *args, fc_cli_option_t option,
   return otherwise;
 }
 
+// Prints the text in a column of that many characters, and begins a new line behind it
+// if it is too long.
+static void print_column(const char *text, int width, int indent) {
+  int size = 0;
+  for (const char *at = text; *at; at++) size += (*at & 0xC0) != 0x80;
+  if (size > width) printf("%s\n%*s", text, indent + width, "");
+  else printf("%s%*s", text, width - size, "");
+}
+
 static void print_option(const fc_option_info_t *info) {
   char left[64];
   const char *equals =
@@ -349,7 +358,9 @@ static void print_option(const fc_option_info_t *info) {
   const char *plain = fc_style(stdout, FC_STYLE_PLAIN);
   char letter[8] = "   ";
   if (info->letter) snprintf(letter, sizeof letter, "-%c,", info->letter);
-  printf("  %s%s %-22s%s %s\n", bold, letter, left, plain, info->help);
+  printf("  %s%s ", bold, letter);
+  print_column(left, 22, 6);
+  printf("%s %s\n", plain, info->help);
 }
 
 static bool is_act(fc_verb_t verb) {
@@ -365,8 +376,8 @@ static const char kActs[] =
 void fc_print_help(fc_verb_t verb) {
   if (verb != FC_VERB_COUNT) {
     const fc_verb_info_t *info = &fc_verbs[verb];
-    printf("usage: farcall %s [options] %s\n\n%s\n\noptions:\n", info->name,
-           info->words, info->summary);
+    printf("usage: farcall %s [options]%s%s\n\n%s\n\noptions:\n", info->name,
+           *info->words ? " " : "", info->words, info->summary);
     for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
       if (fc_option_belongs((fc_cli_option_t)i, verb))
         print_option(&fc_cli_options[i]);
@@ -378,9 +389,10 @@ void fc_print_help(fc_verb_t verb) {
       "usage: farcall VERB [options] ...\n\n"
       "Compiled MLIR and IREE functions, from the command line.\n\nverbs:\n");
   for (size_t i = 0; i < FC_VERB_COUNT; i++) {
-    printf("  %s%-10s%s %-30s %s\n", fc_style(stdout, FC_STYLE_BOLD),
-           fc_verbs[i].name, fc_style(stdout, FC_STYLE_PLAIN),
-           fc_verbs[i].words, fc_verbs[i].summary);
+    printf("  %s%-10s%s ", fc_style(stdout, FC_STYLE_BOLD), fc_verbs[i].name,
+           fc_style(stdout, FC_STYLE_PLAIN));
+    print_column(fc_verbs[i].words, 30, 13);
+    printf(" %s\n", fc_verbs[i].summary);
   }
   printf("\n%sfarcall VERB --help says more; farcall --version prints the "
          "version.\n",

@@ -98,7 +98,7 @@ foreach(verb IN LISTS verbs)
     "^usage: farcall ([^\n]*) \\[options\\]([^\n]*)\n\n([^\n]*)\n\noptions:"
     "\n.SS farcall \\1\\2\n\\3" page "${page}")
   string(REGEX REPLACE "\n  \\\\-h, \\\\-\\\\-help .*$" "" page "${page}")
-  string(REGEX REPLACE "\n  (    |\\\\-., )(\\\\-\\\\-[^ \n]+) +" "\n  \\1\\2\n        "
+  string(REGEX REPLACE "\n  (    |\\\\-., )(\\\\-\\\\-[^ \n]+)[ \n] *" "\n  \\1\\2\n        "
     page "${page}")
   mark_options(page)
   string(APPEND pages "${page}")

@@ -615,6 +615,24 @@ def test_help_says_which_verbs_change_a_server(farcall):
     assert said not in farcall("call", "--help").stdout
 
 
+def is_column(lines, at):
+    """Does each line, or the one after it, have text that begins there?"""
+    begins = [re.match(r"\s\S", line[at - 1:]) is not None for line in lines]
+    return all(here or line + 1 < len(lines) and begins[line + 1] and not lines[line + 1][:at].strip()
+               for line, here in enumerate(begins))
+
+
+def test_help_is_in_columns(farcall):
+    """A text that is too long for its column has a line of its own; a character counts
+    as one, however many bytes it has."""
+    verbs = farcall("--help").stdout.split("\n\n")[2].splitlines()[1:]
+    assert len(verbs) > 20 and is_column(verbs, 44), verbs
+    for verb in ("compile", "serve", "run", "bench", "ls"):
+        usage, _, options = farcall(verb, "--help").stdout.split("\n\n")[:3]
+        assert usage == usage.rstrip()
+        assert is_column(options.splitlines()[1:], 29), options
+
+
 def test_a_function_is_named_by_a_word(farcall, corpus, tmp_path):
     """A function may have any name, also one that looks like a value. If no function
     has the name, the word may be a value."""
