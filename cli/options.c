@@ -183,10 +183,12 @@ static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
       near = names[i];
     }
   }
-  if (verb == FC_VERB_SERVE && fc_str_equal(text, FC_STR("port"))) {
-    near = "listen";
-  }
-  if (near) {
+  const char *foreign =
+      verb == FC_VERB_SERVE ? fc_serve_flag_foreign(text) : NULL;
+  if (foreign) {
+    fc_complain(0, "serve has no option '--%.*s': %s", FC_STR_ARG(text),
+                foreign);
+  } else if (near) {
     fc_complain(0, "%s has no option '--%.*s': did you mean '--%s'?",
                 fc_verbs[verb].name, FC_STR_ARG(text), near);
   } else {

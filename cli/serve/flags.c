@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "farcall/base.h"
-
 typedef enum fc_flag_kind_t {
   TEXT,
   LIST,
@@ -47,6 +45,19 @@ size_t fc_serve_flag_words(const char *text) {
     return kFlags[i].kind == FLAG || whole ? 1 : 2;
   }
   return 0;
+}
+
+const char *fc_serve_flag_foreign(fc_str_t name) {
+  static const struct {
+    const char *flag, *here;
+  } kForeign[] = {
+#define FC_FOREIGN(flag, here) {flag, here},
+#include "config/foreign.def"
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kForeign); i++) {
+    if (fc_str_equal(name, fc_str(kForeign[i].flag))) return kForeign[i].here;
+  }
+  return NULL;
 }
 
 size_t fc_serve_flag_names(const char **out_names, size_t capacity) {

@@ -193,7 +193,9 @@ def test_options_of_both_programs(farcall, tmp_path):
     for options, code, said in [
             (["--quue=1"], 64, "serve has no option '--quue': did you mean '--queue'?"),
             (["--queue"], 64, "farcall: --queue needs a value"),
-            (["--port=1"], 64, "serve has no option '--port': did you mean '--listen'?"),
+            (["--port=1"], 64, "serve has no option '--port': --listen=ADDR:PORT, which"),
+            (["--model-repository", "m"], 64,
+             "serve has no option '--model-repository': folders are words, without a flag"),
             (["-l", "nonsense", "-t"], 64, "farcalld: "),
             (["-t"], 0, "farcalld: the options are right")]:
         done = farcall("serve", "matmul.vmfb", *options, cwd=tmp_path,

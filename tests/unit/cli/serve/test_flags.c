@@ -66,11 +66,20 @@ static void the_names_are_known(void **state) {
   assert_int_equal(fc_serve_flag_names(names, 1), 1);
 }
 
+static void flags_of_other_servers_are_known(void **state) {
+  (void)state;
+  const char *here = fc_serve_flag_foreign(FC_STR("grpc-port"));
+  assert_string_equal(here, "--listen=ADDR:PORT, which HTTP and gRPC share");
+  assert_null(fc_serve_flag_foreign(FC_STR("grpc-por")));
+  assert_null(fc_serve_flag_foreign(FC_STR("listen")));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_flag_takes_its_value),
       FC_TEST(a_command_line_is_taken_apart),
       FC_TEST(the_names_are_known),
+      FC_TEST(flags_of_other_servers_are_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,7 +173,7 @@ static void mistakes_are_named(void **state) {
        "unknown option --quietly-now: see farcalld --help"},
       {"a flag of tritonserver",
        {"--model-repository=/models"},
-       "unknown option --model-repository: folders are words: farcalld FOLDER"},
+       "unknown option --model-repository: folders are words, without a flag"},
       {"a flag of tensorflow_model_server",
        {"--port=8500"},
        "unknown option --port: --listen=ADDR:PORT, which HTTP and gRPC share"},
