@@ -234,6 +234,21 @@ static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
   }
 }
 
+// Only acts on all modules warn, and not those that follow files: each would warn again.
+static void tell_uncompiled(fc_modules_t *modules, const fc_act_t *act,
+                            const fc_listing_t *listing) {
+  const bool tells = !act->name.size && !act->follows;
+  const fc_uncompiled_t *one = tells ? listing->uncompiled : NULL;
+  for (; one; one = one->next) {
+    const fc_log_field_t fields[] = {FC_LOG_TEXT("path", one->path)};
+    fc_log_fields(
+        modules->options.log, FC_LOG_WARN,
+        FC_STR("a model must be compiled before it is served: farcall "
+               "compile or farcall serve does it"),
+        fields, FC_ARRAY_COUNT(fields));
+  }
+}
+
 // Notes which unreadable folders NAME/VERSION have a version that is served.
 static void note_served(const fc_modules_t *modules, fc_listing_t *listing) {
   for (fc_unread_t *at = listing->unread; at; at = at->next) {
@@ -261,6 +276,7 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
   }
   tell_listing(modules, path, &load->listing);
   tell_declared(modules, act, &load->listing);
+  tell_uncompiled(modules, act, &load->listing);
   note_served(modules, &load->listing);
   fc_versions_filter(modules->options.policies, &load->listing);
   if (path->failed) modules->failed_paths--;

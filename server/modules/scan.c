@@ -223,6 +223,25 @@ static fc_status_t watch_folder(int watch, const char *path,
   return FC_OK;
 }
 
+// Notes a model in the folder NAME/VERSION that can be served after it is compiled.
+static fc_status_t note_uncompiled(fc_listing_t *listing, int at,
+                                   fc_str_t folder, fc_error_t *err) {
+  static const char *const kFiles[] = {"model.onnx", "model.mlir"};
+  struct stat info;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
+    if (fstatat(at, kFiles[i], &info, 0) || !S_ISREG(info.st_mode)) continue;
+    const size_t size = folder.size + 1 + strlen(kFiles[i]);
+    fc_uncompiled_t *made =
+        fc_arena_alloc_array(&listing->arena, 1, sizeof *made);
+    char *path = fc_arena_alloc(&listing->arena, size + 1, 1);
+    if (!made || !path) return fc_fail_memory(err);
+    snprintf(path, size + 1, "%.*s/%s", FC_STR_ARG(folder), kFiles[i]);
+    *made = (fc_uncompiled_t){listing->uncompiled, fc_str_make(path, size)};
+    listing->uncompiled = made;
+  }
+  return FC_OK;
+}
+
 // Lists only the regular files model.SUFFIX of a folder NAME/VERSION that is open as
 // `at`. `mark` is inotify's number for the folder.
 static fc_status_t list_models(int at, fc_str_t folder, fc_str_t name, int mark,
@@ -230,6 +249,7 @@ static fc_status_t list_models(int at, fc_str_t folder, fc_str_t name, int mark,
                                fc_listing_t *listing, fc_error_t *err) {
   struct stat info;
   char file[64];
+  const size_t before = listing->count;
   for (size_t i = 0; backends[i]; i++) {
     const int size =
         snprintf(file, sizeof file, "model%s", backends[i]->suffix);
@@ -242,7 +262,8 @@ static fc_status_t list_models(int at, fc_str_t folder, fc_str_t name, int mark,
     FC_TRY(add_path(listing, at, folder, fc_str(file), backends, err));
     listing->files[listing->count - 1].folder = mark;
   }
-  return FC_OK;
+  return listing->count > before ? FC_OK
+                                 : note_uncompiled(listing, at, folder, err);
 }
 
 // Is the path a link that leads to nothing? Then it is not a folder that was moved away.
@@ -485,6 +506,7 @@ static void begin_anew(fc_listing_t *listing) {
   listing->count = 0;
   listing->unwatched = 0;
   listing->unread = NULL;
+  listing->uncompiled = NULL;
 }
 
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,

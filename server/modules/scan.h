@@ -38,6 +38,12 @@ typedef struct fc_declared_t {
   fc_str_t by;
 } fc_declared_t;
 
+// A file NAME/VERSION/model.onnx or model.mlir that no module file is beside.
+typedef struct fc_uncompiled_t {
+  struct fc_uncompiled_t *next;
+  fc_str_t path;
+} fc_uncompiled_t;
+
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
   bool is_directory;
@@ -51,12 +57,14 @@ typedef struct fc_listing_t {
   size_t mark_capacity;
   fc_unread_t *unread;
   fc_declared_t *declared;
+  fc_uncompiled_t *uncompiled;
 } fc_listing_t;
 
 // Lists the files of a directory that have the suffix of one of the `backends`
 // (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order of their
 // paths. Names that begin with a dot are left out. Variants of a listed file
-// (module/variant.h) are not listed, but noted in `declared`. A PATH that is not a
+// (module/variant.h) are not listed, but noted in `declared`; models that must be
+// compiled first, where Triton has models, in `uncompiled`. A PATH that is not a
 // directory is listed itself, whether it exists or not. A directory NAME or NAME/VERSION
 // that cannot be read is noted in `unread`: its files are unknown. If meanwhile the PATH
 // or a directory NAME is moved away or replaced, or a directory NAME/VERSION moved away,

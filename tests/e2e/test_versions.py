@@ -507,6 +507,20 @@ def test_two_files_that_one_sidecar_declares_are_one_version(serve, versions):
     assert len(server.get("/api/v1/modules").json["modules"]) == 1
 
 
+def test_a_model_that_is_not_compiled_is_told_of(serve, versions):
+    """Triton serves such a file; here it must be compiled."""
+    versions.put(1)
+    model = versions.folder / "m" / "2" / "model.onnx"
+    model.parent.mkdir()
+    model.write_bytes(b"")
+    server = serve(versions.folder)
+    told = lambda: [json.loads(line) for line in server.lines if "be compiled" in line]
+    wait_until(told)
+    line, = told()
+    assert (line["level"], line["path"]) == ("warn", str(model))
+    assert answers(server, "m") == 1
+
+
 def test_a_module_that_becomes_a_variant_is_told_of(serve, tmp_path, versions):
     """Once where it was served, and at each start if the configuration names it."""
     folder = tmp_path / "flat"

@@ -390,6 +390,27 @@ static void a_version_need_not_be_readable(void **state) {
   fc_listing_deinit(&listing);
 }
 
+static void models_to_compile_are_noted(void **state) {
+  static const char *const kFolders[] = {"m", "m/1", "m/2", "m/03", "m/4"};
+  (void)state;
+  fc_listing_t listing;
+  fc_error_t error;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFolders); i++) {
+    assert_int_equal(mkdir(fc_test_in_folder(kFolders[i]), 0700), 0);
+  }
+  fc_test_put("m/1/model.onnx", "");
+  fc_test_put("m/2/model.onnx", "");  // compiled already
+  fc_test_put("m/2/model.vmfb", "");
+  fc_test_put("m/03/model.onnx", "");  // not named like a version
+  fc_test_put("m/4/other.onnx", "");
+  assert_int_equal(scan_folder(&listing, &error), FC_OK);
+  assert_int_equal(listing.count, 1);
+  assert_non_null(listing.uncompiled);
+  assert_null(listing.uncompiled->next);
+  assert_true(fc_str_ends(listing.uncompiled->path, FC_STR("/m/1/model.onnx")));
+  fc_listing_deinit(&listing);
+}
+
 // ---------------------------------------------------------------------------
 
 static fc_status_t scan(fc_allocator_t allocator, void *context,
@@ -580,6 +601,7 @@ int main(void) {
       FC_TEST_IN_FOLDER(what_is_moved_meanwhile_is_listed_anew),
       FC_TEST_IN_FOLDER(a_version_that_is_away_for_a_moment_is_there),
       FC_TEST_IN_FOLDER(a_version_need_not_be_readable),
+      FC_TEST_IN_FOLDER(models_to_compile_are_noted),
       FC_TEST_IN_FOLDER(scanning_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
