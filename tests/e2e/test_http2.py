@@ -215,15 +215,14 @@ def test_who_is_answered_early_need_not_send_the_rest(server, path, more, body):
         for stream in streams:
             connection.send(frame(HEADERS, END_HEADERS, stream, fields("POST", path, *more)) +
                             frame(DATA, 0, stream, body))
-        while len(ended) < len(streams):
-            _, flags, stream, _ = connection.until(HEADERS, DATA)
-            if flags & END_STREAM:
+        while len(told) < len(streams):
+            kind, flags, stream, payload = connection.until(HEADERS, DATA, RST_STREAM)
+            if kind == RST_STREAM:
+                assert stream in ended and payload == uint(NO_ERROR)
+                told.add(stream)
+            elif flags & END_STREAM:
                 ended.add(stream)
                 connection.send(frame(DATA, 0, stream, bytes(1000)))
-        while len(told) < len(streams):
-            _, _, stream, code = connection.until(RST_STREAM)
-            assert code == uint(NO_ERROR)
-            told.add(stream)
         connection.send(frame(HEADERS, END_HEADERS, 41, fields("POST", CALL)) +
                         frame(DATA, END_STREAM, 41, b"[[1.5]]"))
         assert connection.answer(41)[0] == 200
