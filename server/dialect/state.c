@@ -331,8 +331,8 @@ static fc_status_t list_one(const asked_t *asked, const fc_session_t *session) {
       session->count, fc_session_is_lost(session) ? "true" : "false");
 }
 
-// Lists the client's sessions of the module, in all its generations. At most LISTED_MAX
-// are listed, so that the turn stays short.
+// Lists the client's sessions of the module that can be found, in all its generations. At
+// most LISTED_MAX are listed, so that the turn stays short.
 static fc_status_t list_sessions(const asked_t *asked) {
   const fc_sessions_t *all = asked->server->sessions;
   const fc_generation_t *generation = fc_generations_at(
@@ -341,7 +341,7 @@ static fc_status_t list_sessions(const asked_t *asked) {
   FC_TRY(fc_json_print(asked->sink, asked->err, "{'sessions':["));
   for (uint32_t i = 0; i < all->capacity; i++) {
     const fc_session_t *session = all->places[i];
-    if (!session || session->ended ||
+    if (!session || session->ended || session->retired ||
         memcmp(&session->owner, &asked->place->owner, sizeof session->owner) !=
             0) {
       continue;

@@ -129,6 +129,26 @@ def test_there_is_room_to_begin_again(serve):
     assert server.stop() == 0
 
 
+def test_one_that_was_replaced_is_not_listed(serve):
+    """It ends after its calls, and one of them has not sent its body yet."""
+    server = serve(SEQUENCE)
+    session = infer(server, 5, id=9, start=True).headers["Farcall-Session"]
+    with socket.create_connection((server.host, server.port), 60) as late:
+        late.sendall(b"POST /v2/models/sequence.add/infer HTTP/1.1\r\nHost: localhost\r\n"
+                     b"Farcall-Session: %s\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+                     % session.encode())
+        assert late.recv(4096).startswith(b"HTTP/1.1 100 ")
+        assert output(infer(server, 2, id=9, start=True)) == 2
+        assert count(server) == 2
+        listed = server.get(sessions("sequence")).json
+        digest = hashlib.sha256(bytes.fromhex(session)).hexdigest()[:12]
+        assert [each["digest"] for each in listed["sessions"]] == [digest]
+        assert listed["count"] == 1
+    until(lambda: count(server) == 1)
+    assert output(infer(server, 1, id=9, end=True)) == 3
+    assert count(server) == 0 and server.stop() == 0
+
+
 def test_the_head_may_name_its_session(serve):
     """A balancer needs that: it does not read bodies."""
     server = serve(SEQUENCE)
