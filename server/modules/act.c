@@ -244,7 +244,7 @@ static void tell_uncompiled(fc_modules_t *modules, const fc_act_t *act,
     fc_log_fields(
         modules->options.log, FC_LOG_WARN,
         FC_STR("a model must be compiled before it is served: farcall "
-               "compile or farcall serve does it"),
+               "compile does it"),
         fields, FC_ARRAY_COUNT(fields));
   }
 }

@@ -518,6 +518,8 @@ def test_a_model_that_is_not_compiled_is_told_of(serve, versions):
     wait_until(told)
     line, = told()
     assert (line["level"], line["path"]) == ("warn", str(model))
+    # Nothing else compiles a model of such a folder: farcall serve only does so of files.
+    assert line["msg"].endswith(": farcall compile does it")
     assert answers(server, "m") == 1
 
 
