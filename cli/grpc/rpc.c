@@ -31,10 +31,14 @@ static fc_status_t lost(const rpc_t *rpc, const char *why, fc_error_t *err) {
 // Says what a server that began with `bytes` speaks instead of HTTP/2; NULL: it may speak
 // HTTP/2. Servers that speak TLS answer plain bytes by an alert, or by a page of HTTP/1.1
 // that names TLS or HTTPS.
-static const char *why_no_http2(fc_str_t bytes) {
+static const char *why_no_http2(fc_str_t bytes, bool is_https) {
   static const char kTls[] = "the port speaks TLS: try grpcs://";
+  const bool is_page = fc_str_starts(bytes, FC_STR("HTTP/1."));
+  if (is_https) {
+    return is_page ? "the port speaks HTTP/1.1: try https://" : NULL;
+  }
   if (fc_str_starts(bytes, FC_STR("\x15\x03"))) return kTls;
-  if (!fc_str_starts(bytes, FC_STR("HTTP/1."))) return NULL;
+  if (!is_page) return NULL;
   return memmem(bytes.data, bytes.size, "TLS", 3) ||
                  memmem(bytes.data, bytes.size, "HTTPS", 5)
              ? kTls
@@ -95,7 +99,8 @@ static fc_status_t receive(rpc_t *rpc, fc_error_t *err) {
   }
   if (!size) return lost(rpc, "the connection was closed", err);
   const fc_str_t bytes = fc_str_make(block, (size_t)size);
-  const char *why = rpc->begun ? NULL : why_no_http2(bytes);
+  const char *why =
+      rpc->begun ? NULL : why_no_http2(bytes, rpc->server->is_https);
   rpc->begun = true;
   if (!why) why = fc_rpc_stream_take(&rpc->stream, bytes);
   return why ? lost(rpc, why, err) : FC_OK;

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import socket
+import ssl
 import subprocess
 import threading
 
@@ -203,6 +204,28 @@ def test_another_scheme_is_suggested(farcall, scheme, answer, says):
         done = farcall("ls", f"--server={scheme}://127.0.0.1:{listener.getsockname()[1]}")
         thread.join()
     assert says in refusal(done, 69)
+
+
+def test_https_is_suggested_instead_of_grpcs(farcall, tmp_path):
+    """The port speaks TLS, but no HTTP/2, whatever its page says."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.sign("server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve_one():
+            with context.wrap_socket(listener.accept()[0], server_side=True) as connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\nthis is HTTPS")
+                with contextlib.suppress(OSError):
+                    while connection.recv(65536):
+                        pass
+        thread = threading.Thread(target=serve_one)
+        thread.start()
+        done = farcall("ls", f"--ca={authority.file}",
+                       f"--server=grpcs://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+    assert "the port speaks HTTP/1.1: try https://" in refusal(done, 69)
 
 
 @pytest.mark.parametrize("answer", (
