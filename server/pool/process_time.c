@@ -66,14 +66,20 @@ static bool has_room(const fc_process_host_t *host) {
   return false;
 }
 
-// Does anybody wait for this process to be free?
+// May no other process make the call, because this one keeps references of its session?
+static bool is_bound(const fc_held_t *held) {
+  return held->claim && held->claim->bond.home;
+}
+
+// Does anybody wait for this process to be free, whom no other one can serve?
 static bool is_waited_for(const fc_child_t *child) {
-  if (has_room(child->host)) return false;
-  if (fc_pool_is_waited_for(&child->host->base)) return true;
+  const bool others = has_room(child->host);
+  if (child->home.waits_first) return true;
   for (uint32_t i = 1; i < child->count; i++) {
-    if (child->held[(child->first + i) % FC_RING_SLOTS].job) return true;
+    const fc_held_t *held = &child->held[(child->first + i) % FC_RING_SLOTS];
+    if (held->job && (!others || is_bound(held))) return true;
   }
-  return false;
+  return !others && fc_pool_is_waited_for(&child->host->base);
 }
 
 bool fc_process_host_is_replacing(const fc_process_host_t *host) {
@@ -185,11 +191,6 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   // Nobody waits for the call now, but the process may still begin a call that was
   // waiting there: it is checked again.
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
-}
-
-// May no other process make the call, because this one keeps references of its session?
-static bool is_bound(const fc_held_t *held) {
-  return held->claim && held->claim->bond.home;
 }
 
 // Takes back the calls from this position on, unless the process has just begun them.

@@ -2707,6 +2707,30 @@ static fc_child_t *enter_two(house_t *house, uint64_t *out_number) {
   return home;
 }
 
+// Nobody waits for the call that the home makes. Another process is free, but a call of
+// the home's session cannot be made there.
+static void a_sessions_call_waits_for_its_home_alone(void **state) {
+  static house_t house;
+  fc_job_t first, bound;
+  uint64_t number;
+  (void)state;
+  const fc_child_t *home = enter_two(&house, &number);
+  begin_stuck(&house, &first, SHORT_MS, 3600000);
+  wait_until_busy(&house, home);
+  begin_bound_call(&house, &bound);
+  pass(&house, SHORT_MS + 5);
+  expect_late(&house, &first);
+  assert_int_equal(home->cause, FC_CAUSE_NONE);
+  pass(&house, FC_LIMIT_HOME_HELD_MS + 1000);
+  while (!find_end(&bound)) turn(&house);
+  assert_int_equal(find_end(&bound)->code, FC_CODE_SESSION_LOST);
+  while (!crowd.all.ends[FC_SESSION_END_WORKER]) turn(&house);
+  end_bound(&house, number);
+  leave(&house);
+  fc_sessions_deinit(&crowd.all);
+  atomic_store(&ahead_ns, 0);
+}
+
 // Its home makes a call and does not read the socket by which it is handed files.
 static void a_session_whose_home_takes_no_file_keeps_nobody_waiting(
     void **state) {
@@ -2942,6 +2966,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_that_takes_no_slab_makes_room),
       FC_TEST(quick_calls_keep_no_session_from_its_home),
       FC_TEST(a_process_with_many_sessions_ends_in_several_turns),
+      FC_TEST(a_sessions_call_waits_for_its_home_alone),
       FC_TEST(a_session_whose_home_takes_no_file_keeps_nobody_waiting),
       FC_TEST(a_call_that_stepped_aside_comes_first_again),
       FC_TEST(references_give_a_late_call_time_to_end),
