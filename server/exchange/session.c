@@ -133,7 +133,8 @@ static bool wants_room(const fc_error_t *error) {
 }
 
 // A START of a known sequence begins another session. The old session stays until the
-// call was made, if there is room for both.
+// call was made, if there is room for both. One that requests still use would go on taking
+// its room: then there is none for the START.
 static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
                                   fc_error_t *err) {
   fc_session_t *session, *former = NULL;
@@ -147,7 +148,7 @@ static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
   if (former && status == FC_OK && former->starts) {
     fc_session_retire(former);
     former = NULL;
-  } else if (former && status != FC_OK && wants_room(err)) {
+  } else if (former && status != FC_OK && !former->pins && wants_room(err)) {
     fc_session_end(former, FC_SESSION_END_DELETED);
     former = NULL;
     status = make_sequence(x, &session, err);

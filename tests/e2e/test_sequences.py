@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences of the Open Inference Protocol: calls with one id share a state, which is
 that of a session; and values of sessions as inputs."""
+import contextlib
 import gzip
 import hashlib
 import itertools
@@ -129,15 +130,22 @@ def test_there_is_room_to_begin_again(serve):
     assert server.stop() == 0
 
 
-def test_one_that_was_replaced_is_not_listed(serve):
-    """It ends after its calls, and one of them has not sent its body yet."""
-    server = serve(SEQUENCE)
-    session = infer(server, 5, id=9, start=True).headers["Farcall-Session"]
+@contextlib.contextmanager
+def call_without_body(server, session):
+    """A call of the session, which has not sent its body yet."""
     with socket.create_connection((server.host, server.port), 60) as late:
         late.sendall(b"POST /v2/models/sequence.add/infer HTTP/1.1\r\nHost: localhost\r\n"
                      b"Farcall-Session: %s\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
                      % session.encode())
         assert late.recv(4096).startswith(b"HTTP/1.1 100 ")
+        yield
+
+
+def test_one_that_was_replaced_is_not_listed(serve):
+    """It ends after its calls."""
+    server = serve(SEQUENCE)
+    session = infer(server, 5, id=9, start=True).headers["Farcall-Session"]
+    with call_without_body(server, session):
         assert output(infer(server, 2, id=9, start=True)) == 2
         assert count(server) == 2
         listed = server.get(sessions("sequence")).json
@@ -146,6 +154,18 @@ def test_one_that_was_replaced_is_not_listed(serve):
         assert listed["count"] == 1
     until(lambda: count(server) == 1)
     assert output(infer(server, 1, id=9, end=True)) == 3
+    assert count(server) == 0 and server.stop() == 0
+
+
+def test_one_that_has_calls_makes_no_room(serve):
+    """It would be there until these are answered, so nothing is won by ending it."""
+    server = serve("--sessions=8", SEQUENCE)
+    session = infer(server, 5, id=9, start=True).headers["Farcall-Session"]
+    with call_without_body(server, session):
+        expect(infer(server, 7, id=9, start=True), 429, "too_many_requests")
+        assert output(infer(server, 1, id=9)) == 6
+    until(lambda: infer(server, 7, id=9, start=True).status == 200)
+    assert output(infer(server, 1, id=9, end=True)) == 8
     assert count(server) == 0 and server.stop() == 0
 
 
